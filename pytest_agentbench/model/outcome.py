@@ -1,0 +1,63 @@
+"""What can become of a trial, and why."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How a trial ended. ``failed``: the agent was wrong; ``error``: we could not tell."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+
+
+class Reason(StrEnum):
+    """Why a trial did not pass. Each belongs to exactly one outcome (``outcome_of``)."""
+
+    # failed: a valid negative
+    ORACLE = "oracle"
+    TIMEOUT = "timeout"
+    TAMPERED = "tampered"
+    # error: nothing was measured
+    SETUP = "setup"
+    SANDBOX = "sandbox"
+    AGENT_LAUNCH = "agent_launch"
+    AGENT_CRASH = "agent_crash"
+    ORACLE_ERROR = "oracle_error"
+    CLEANUP = "cleanup"
+    CRASH = "crash"
+    ABORTED = "aborted"
+    INTERNAL = "internal"
+    # skipped by pytest: a mark or a fixture of the user's
+    SKIP = "skip"
+    # cancelled
+    INTERRUPTED = "interrupted"
+    STOPPED = "stopped"
+
+
+_OUTCOMES: dict[Reason, Outcome] = {
+    Reason.ORACLE: Outcome.FAILED,
+    Reason.TIMEOUT: Outcome.FAILED,
+    Reason.TAMPERED: Outcome.FAILED,
+    Reason.SETUP: Outcome.ERROR,
+    Reason.SANDBOX: Outcome.ERROR,
+    Reason.AGENT_LAUNCH: Outcome.ERROR,
+    Reason.AGENT_CRASH: Outcome.ERROR,
+    Reason.ORACLE_ERROR: Outcome.ERROR,
+    Reason.CLEANUP: Outcome.ERROR,
+    Reason.CRASH: Outcome.ERROR,
+    Reason.ABORTED: Outcome.ERROR,
+    Reason.INTERNAL: Outcome.ERROR,
+    Reason.SKIP: Outcome.SKIPPED,
+    Reason.INTERRUPTED: Outcome.CANCELLED,
+    Reason.STOPPED: Outcome.CANCELLED,
+}
+
+
+def outcome_of(reason: Reason) -> Outcome:
+    """The one outcome that ``reason`` belongs to."""
+    return _OUTCOMES[reason]
