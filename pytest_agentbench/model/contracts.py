@@ -176,9 +176,9 @@ class AgentContext:
 class AgentCommand:
     """A command line for the engine to run in the sandbox.
 
-    ``stage`` is put read-only into the sandbox before the start; its path
-    replaces ``{stage}`` in ``argv`` and in values of ``env``, as the path of a
-    file with the prompt replaces ``{prompt_file}``.
+    ``stage`` is put read-only into the sandbox before the start. In ``argv`` and
+    in values of ``env``, ``{stage}`` becomes its path, ``{prompt_file}`` that of a
+    file with the prompt, and ``{python}`` that of the sandbox's interpreter.
     """
 
     argv: tuple[str, ...]
@@ -196,6 +196,9 @@ class Agent(Protocol):
     name: ClassVar[str]
     Options: ClassVar[type[BaseModel]]
     needs_network: ClassVar[bool]
+    announces_harness: ClassVar[bool]
+    """Told its task, variant and repeat through ``AGENTBENCH_*``: not for programs with a model,
+    which behave otherwise when they know that they are measured."""
     trusted: ClassVar[bool]
     """Ours and deterministic: may run where nothing isolates without being asked for."""
     roots: tuple[Path, ...]
@@ -253,6 +256,8 @@ class Oracle(Protocol):
     """A kind of hidden check. Stateless; one instance serves a session."""
 
     kind: ClassVar[str]
+    rehearses: ClassVar[bool]
+    """Whether ``rehearse`` has anything to learn; a sandbox is opened for it only then."""
 
     def validate(self, spec: OracleSpec) -> list[tuple[tuple[str | int, ...], str]]:
         """What is wrong with ``expectation`` and ``options``: (path within the entry, message)."""

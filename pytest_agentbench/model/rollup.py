@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A pass rate. ``value`` and the 95 % interval lie in 0..1; None when nothing counts."""
+    """A pass rate. ``value`` and the 95 % interval lie in 0..1; None when nothing was scored."""
 
     passed: int
     total: int
@@ -37,12 +37,48 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class Spend:
+    """What the agents used of one thing, over every attempt in which an agent ran.
+
+    ``total`` and ``median`` (per attempt) are over the ``reported`` of ``ran``
+    attempts; None when nobody reported. With fewer reported than ran, ``total``
+    is a lower bound and ``median`` is None.
+    """
+
+    ran: int
+    reported: int
+    total: float | None
+    median: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Rollup:
-    """All groups of a run. ``complete`` is false when a part was deselected or never came to run."""
+    """All groups of a run.
+
+    ``deselected`` counts planned trials that were not to run. ``narrowed`` says by
+    what else less than the whole suite was collected. ``reasons`` are counted as
+    ``failed: oracle``. ``cancelled`` are keys of trials that did not come to an
+    end. ``unplanned`` are keys of records that belong to no trial that was to
+    run: a fault of the harness. ``unisolated`` counts trials that ran without
+    walls, in the sandboxes ``unisolated_drivers``. ``reruns`` counts the attempts
+    that the counts leave out.
+    """
 
     suite: Tally
     variants: tuple[Tally, ...]
     tasks: tuple[Tally, ...]
     deselected: int = 0
     reasons: tuple[tuple[str, int], ...] = ()
-    unisolated: bool = False
+    unisolated: int = 0
+    unisolated_drivers: tuple[str, ...] = ()
+    narrowed: tuple[str, ...] = ()
+    cancelled: tuple[str, ...] = ()
+    unplanned: tuple[str, ...] = ()
+    reruns: int = 0
+    cost_usd: Spend = Spend(0, 0, None, None)
+    tokens: Spend = Spend(0, 0, None, None)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole suite came to run: only then are its rates the suite's."""
+        return not (self.deselected or self.narrowed or self.cancelled)

@@ -1,1 +1,1 @@
-"""."""
+"""Counts, rates and intervals. Pure: values in, values out."""

@@ -1,0 +1,50 @@
+"""Expands ``${VAR}`` in environment values, at set-up. Pure: the variables are handed in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_agentbench.errors import SetupError
+
+_REFERENCE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """Expanded values, and what came from the harness's environment and may be secret."""
+
+    values: Mapping[str, str]
+    secrets: frozenset[str]
+
+
+def expand(values: Mapping[str, str], variables: Mapping[str, str], *, where: str) -> Expanded:
+    """Replace ``${VAR}`` and ``${VAR:-default}``; the default also stands for an empty variable.
+
+    Raises ``SetupError`` that names every missing variable at once.
+    """
+    secrets: set[str] = set()
+    missing: list[str] = []
+
+    def fill(match: re.Match[str]) -> str:
+        name, default = match["name"], match["default"]
+        value = variables.get(name)
+        if value:
+            secrets.add(value)
+            return value
+        if default is not None:
+            return default
+        if value is None:
+            missing.append(name)
+        return ""
+
+    expanded = {name: _REFERENCE.sub(fill, text) for name, text in values.items()}
+    if missing:
+        names = ", ".join(sorted(set(missing)))
+        raise SetupError(
+            f"not set in the environment: {names}",
+            where=where,
+            advice="export it, or write ${NAME:-default}",
+        )
+    return Expanded(expanded, frozenset(secrets))

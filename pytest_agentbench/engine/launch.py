@@ -1,0 +1,94 @@
+"""Runs one agent in an open sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import cast
+
+from pytest_agentbench.errors import SetupError, UnknownComponent
+from pytest_agentbench.model.contracts import (
+    Agent,
+    AgentCommand,
+    AgentContext,
+    CommandAgent,
+    InProcessAgent,
+    Sandbox,
+)
+from pytest_agentbench.model.run import AgentRun, Completed
+from pytest_agentbench.model.task import Blob
+from pytest_agentbench.model.trial import TrialSpec
+from pytest_agentbench.model.variant import Variant
+from pytest_agentbench.registry import agent_class
+
+PROMPT_NAME = "prompt.md"
+
+
+def build_agent(variant: Variant) -> Agent:
+    """The agent of a variant, its options validated. Raises ``SetupError``."""
+    try:
+        kind = agent_class(variant.agent)
+    except UnknownComponent as error:
+        raise SetupError(error.what, where=f"variant {variant.name}") from error
+    try:
+        options = kind.Options.model_validate(dict(variant.options))
+    except ValueError as error:
+        raise SetupError(f"wrong options: {error}", where=f"variant {variant.name}") from error
+    return cast("type", kind)(options)  # type: ignore[no-any-return]
+
+
+async def run_agent(
+    agent: Agent, trial: TrialSpec, sandbox: Sandbox, env: Mapping[str, str]
+) -> AgentRun:
+    """Let the agent work until it ends or its wall time is over; ``changes`` is still unknown."""
+    context = AgentContext(env=env)
+    started = time.perf_counter()
+    # An agent that has both drives the sandbox itself.
+    if hasattr(agent, "run"):
+        driver = cast("InProcessAgent", agent)
+        try:
+            async with asyncio.timeout(trial.limits.time_s):
+                return await driver.run(trial, sandbox, context)
+        except TimeoutError:
+            spent = time.perf_counter() - started
+            return AgentRun(Completed(None, spent, timed_out=True), duration_s=spent)
+    adapter = cast("CommandAgent", agent)
+    command = await _staged(adapter, trial, sandbox, context)
+    completed = await sandbox.run(
+        command.argv, env=command.env, stdin=command.stdin, timeout_s=trial.limits.time_s
+    )
+    return AgentRun(completed, adapter.parse(completed), completed.duration_s)
+
+
+async def _staged(
+    agent: CommandAgent, trial: TrialSpec, sandbox: Sandbox, context: AgentContext
+) -> AgentCommand:
+    """The agent's command with its files in place and its placeholders filled."""
+    command = agent.command(trial, context)
+    told = dict(command.env)
+    if agent.announces_harness:
+        told |= {
+            "AGENTBENCH_TASK": trial.task.id,
+            "AGENTBENCH_VARIANT": trial.variant.name,
+            "AGENTBENCH_REPEAT": str(trial.repeat),
+            "AGENTBENCH_PROMPT_FILE": "{prompt_file}",
+        }
+    places = {"{python}": sandbox.python}
+    if command.stage:
+        places["{stage}"] = await sandbox.put(command.stage)
+    if any("{prompt_file}" in word for word in (*command.argv, *told.values())):
+        prompt = await sandbox.put({PROMPT_NAME: Blob(trial.task.prompt.encode())})
+        places["{prompt_file}"] = f"{prompt}/{PROMPT_NAME}"
+    filled = {name: _fill(value, places) for name, value in told.items()}
+    return AgentCommand(
+        argv=tuple(_fill(word, places) for word in command.argv),
+        env={**context.env, **filled},
+        stdin=command.stdin,
+    )
+
+
+def _fill(text: str, places: Mapping[str, str]) -> str:
+    for placeholder, value in places.items():
+        text = text.replace(placeholder, value)
+    return text

@@ -1,0 +1,136 @@
+"""Settings of a trial, resolved from layers that lie over each other. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from pytest_agentbench.errors import UsageError
+from pytest_agentbench.model.task import Limits, NetworkMode, SandboxSpec
+
+if TYPE_CHECKING:
+    from pytest_agentbench.model.task import JsonValue, SettingsLayer
+
+BUILT_IN = "built-in"
+ENV_PREFIX = "sandbox.env."
+NETWORKS = ("auto", "full", "none")
+MAX_REPEATS = 1000
+
+
+def _whole(low: int, high: int) -> Callable[[JsonValue], bool]:
+    return lambda value: (
+        isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+    )
+
+
+def _positive(value: JsonValue) -> bool:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and value > 0
+    )
+
+
+def _text(value: JsonValue) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _texts(value: JsonValue) -> bool:
+    return isinstance(value, list) and all(_text(item) for item in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One path that may be set: its built-in value (None: not enforced), and what is allowed."""
+
+    default: JsonValue
+    allowed: Callable[[JsonValue], bool]
+    wanted: str
+
+
+SETTINGS: Mapping[str, Setting] = {
+    "repeats": Setting(1, _whole(1, MAX_REPEATS), f"a whole number from 1 to {MAX_REPEATS}"),
+    "limits.time": Setting(Limits().time_s, _positive, "seconds above 0"),
+    "sandbox.driver": Setting(SandboxSpec().driver, _text, "the name of a sandbox"),
+    "sandbox.network": Setting(
+        SandboxSpec().network, lambda value: value in NETWORKS, f"one of {', '.join(NETWORKS)}"
+    ),
+    "sandbox.memory": Setting(None, _whole(1, 1 << 63), "bytes above 0"),
+    "sandbox.cpus": Setting(None, _positive, "a number above 0"),
+    "sandbox.pids": Setting(None, _whole(1, 1 << 22), "a whole number above 0"),
+    "sandbox.python": Setting(None, _text, "a path"),
+    "sandbox.read_only": Setting([], _texts, "a list of paths"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The value of every path, and the name of the layer that gave it."""
+
+    values: Mapping[str, JsonValue] = field(default_factory=dict)
+    lineage: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def repeats(self) -> int:
+        """How often each task is tried."""
+        return cast("int", self.values["repeats"])
+
+    @property
+    def limits(self) -> Limits:
+        """What a trial's agent may use."""
+        return Limits(time_s=float(cast("float", self.values["limits.time"])))
+
+    @property
+    def sandbox(self) -> SandboxSpec:
+        """The walls that a trial asks for."""
+        values = self.values
+        python = cast("str | None", values["sandbox.python"])
+        cpus = cast("float | None", values["sandbox.cpus"])
+        return SandboxSpec(
+            driver=cast("str", values["sandbox.driver"]),
+            network=cast("NetworkMode", values["sandbox.network"]),
+            memory_bytes=cast("int | None", values["sandbox.memory"]),
+            cpus=None if cpus is None else float(cpus),
+            pids=cast("int | None", values["sandbox.pids"]),
+            env={
+                path.removeprefix(ENV_PREFIX): cast("str", value)
+                for path, value in values.items()
+                if path.startswith(ENV_PREFIX)
+            },
+            python=None if python is None else Path(python),
+            read_only=tuple(Path(text) for text in cast("list[str]", values["sandbox.read_only"])),
+        )
+
+
+def resolve(layers: Sequence[tuple[str, SettingsLayer]]) -> Resolved:
+    """What holds when each layer is laid over the ones before it, the built-in values lowest.
+
+    Raises ``UsageError`` for a path that is not known and for a value of the wrong type.
+    """
+    values: dict[str, JsonValue] = {path: setting.default for path, setting in SETTINGS.items()}
+    lineage = dict.fromkeys(SETTINGS, BUILT_IN)
+    for name, layer in layers:
+        for path, value in layer.items():
+            _check(name, path, value)
+            values[path] = value
+            lineage[path] = name
+    return Resolved(values, lineage)
+
+
+def _check(layer: str, path: str, value: JsonValue) -> None:
+    if path.startswith(ENV_PREFIX) and path != ENV_PREFIX:
+        allowed, wanted = isinstance(value, str), "text"
+    elif path in SETTINGS:
+        allowed, wanted = SETTINGS[path].allowed(value), SETTINGS[path].wanted
+    else:
+        known = [*SETTINGS, f"{ENV_PREFIX}NAME"]
+        close = get_close_matches(path, known, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"
+        raise UsageError(f"unknown setting {path!r}{hint}", where=layer)
+    if not allowed:
+        raise UsageError(f"{path} must be {wanted}, not {value!r}", where=layer)

@@ -1,0 +1,33 @@
+"""The order of a session's trials: repeat, then task, then variant. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_agentbench.model.trial import TrialSpec
+
+
+class SessionOrder:
+    """Ranks trials; tasks and variants keep the order in which they were first seen.
+
+    So an interrupted session has tried every task once before it tries one twice.
+    """
+
+    def __init__(self, trials: Iterable[TrialSpec]) -> None:
+        self._tasks: dict[str, int] = {}
+        self._variants: dict[str, int] = {}
+        for trial in trials:
+            self._tasks.setdefault(trial.task.id, len(self._tasks))
+            self._variants.setdefault(trial.variant.name, len(self._variants))
+
+    def key(self, trial: TrialSpec) -> tuple[int, int, int]:
+        """What to sort by. Raises ``KeyError`` for a trial of a task or variant not seen."""
+        return trial.repeat, self._tasks[trial.task.id], self._variants[trial.variant.name]
+
+
+def in_order(trials: Iterable[TrialSpec]) -> tuple[TrialSpec, ...]:
+    """The trials in the order in which a session runs them."""
+    given = tuple(trials)
+    return tuple(sorted(given, key=SessionOrder(given).key))

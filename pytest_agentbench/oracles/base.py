@@ -1,0 +1,162 @@
+"""What every oracle needs: bounded words, endings in words, faults with their place.
+
+Pure: knows values and strings, no files and no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+from signal import Signals
+from typing import TypeAlias
+
+from pytest_agentbench.errors import OracleError
+from pytest_agentbench.model.run import Completed
+from pytest_agentbench.model.task import Blob, JsonValue, OracleSpec
+from pytest_agentbench.model.verdict import OracleResult
+
+REASON_LIMIT = 300
+"""Characters of a reason."""
+
+STREAM_LIMIT = 32_768
+"""Bytes that are kept of each of an oracle's two streams."""
+
+_SIGNALLED = 128
+
+TOLERANCE = 1e-9
+"""How far below a bound a score may lie: weighted means are sums of floats."""
+
+Problem: TypeAlias = tuple[tuple[str | int, ...], str]
+"""Where within an oracle's entry something is wrong, and what."""
+
+
+def one_line(text: str, limit: int = REASON_LIMIT) -> str:
+    """Any text as one printable line: blanks joined, the unprintable escaped, the middle cut."""
+    # Cut before escaping: what an agent wrote may be huge.
+    start = text[: 4 * limit] if len(text) > 4 * limit else text
+    line = " ".join(start.split())
+    line = "".join(char if char.isprintable() else _escaped(char) for char in line)
+    if len(line) <= limit and len(start) == len(text):
+        return line
+    return f"{line[: limit - 2].rstrip()} …"
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: ``1 test``, ``2 tests``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def death(completed: Completed, timeout_s: float) -> str | None:
+    """How a command was kept from ending by itself, in words; None when it did end."""
+    if completed.timed_out:
+        return f"ran out of time ({timeout_s:g} s)"
+    if completed.out_of_memory:
+        return "ran out of memory"
+    if completed.signal is not None:
+        return f"was killed by {_signal_name(completed.signal)}"
+    code = completed.exit_code
+    if code is None:
+        return "was killed"
+    # A shell, and bwrap, pass on a death by signal in this way.
+    if code > _SIGNALLED and _is_signal(code - _SIGNALLED):
+        return f"was killed by {_signal_name(code - _SIGNALLED)} (exit code {code})"
+    return None
+
+
+def _is_signal(number: int) -> bool:
+    return number in {each.value for each in Signals}
+
+
+def _signal_name(number: int) -> str:
+    return Signals(number).name if _is_signal(number) else f"signal {number}"
+
+
+def output_text(completed: Completed) -> str:
+    """Both streams of a command as one text, standard error marked."""
+    parts = [completed.stdout.text()]
+    if completed.stderr.total:
+        parts.append(f"[standard error]\n{completed.stderr.text()}")
+    return "\n".join(part.rstrip("\n") for part in parts if part)
+
+
+def last_words(completed: Completed) -> str:
+    """The last line that a command wrote, to standard error if anything went there."""
+    for stream in (completed.stderr, completed.stdout):
+        lines = stream.text().rstrip().splitlines()
+        if lines:
+            return lines[-1].strip()
+    return ""
+
+
+def oracle_fault(spec: OracleSpec, what: str, *, advice: str = "") -> OracleError:
+    """An error that names the oracle and where it is written."""
+    place = f"{spec.position.path}:{spec.position.line}"
+    return OracleError(f"oracle {spec.name!r} {what}", where=place, advice=advice)
+
+
+def judged(
+    spec: OracleSpec,
+    *,
+    passed: bool,
+    score: float,
+    reason: str,
+    details: Mapping[str, JsonValue] | None = None,
+    output: str = "",
+) -> OracleResult:
+    """A result that carries what its entry says of it."""
+    return OracleResult(
+        name=spec.name,
+        kind=spec.kind,
+        passed=passed,
+        score=score,
+        reason=one_line(reason),
+        details=details or {},
+        output=output,
+        required=spec.required,
+        weight=spec.weight,
+    )
+
+
+def unknown_keys(
+    given: Iterable[str], known: Iterable[str], at: tuple[str | int, ...], what: str
+) -> list[Problem]:
+    """A problem for each key that is not known, with the one that was probably meant."""
+    names = sorted(known)
+    problems: list[Problem] = []
+    for key in given:
+        if key in names:
+            continue
+        close = get_close_matches(key, names, n=1)
+        if close:
+            hint = f"; did you mean {close[0]!r}?"
+        else:
+            hint = f"; known: {', '.join(names)}" if names else ""
+        problems.append(((*at, key), f"unknown {what} {key!r}{hint}"))
+    return problems
+
+
+def name_problem(name: str) -> str | None:
+    """Why a relative POSIX path cannot name a file below a directory; None when it can."""
+    path = PurePosixPath(name)
+    if not name or "\0" in name or name.endswith("/") or str(path) == ".":
+        return "is no file name"
+    if path.is_absolute():
+        return "is absolute; it is relative to the workspace"
+    if ".." in path.parts:
+        return "must not hold '..'"
+    return None
+
+
+def below(prefix: str, files: Mapping[str, Blob]) -> dict[str, Blob]:
+    """The same files in a directory of that name."""
+    return {f"{prefix}/{name}": blob for name, blob in files.items()}
+
+
+def is_below(path: str, directory: str) -> bool:
+    """Whether an absolute, normalised path is a directory or lies in it."""
+    return path == directory or path.startswith(directory.rstrip("/") + "/")

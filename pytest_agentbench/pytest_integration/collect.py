@@ -1,0 +1,96 @@
+"""Task files as pytest modules: one function per task, one parameter per trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Self
+
+import pytest
+
+from pytest_agentbench.errors import AgentbenchError, TaskFailed
+from pytest_agentbench.pytest_integration.session import bench_session
+from pytest_agentbench.taskfiles.loader import load_task_file
+
+if TYPE_CHECKING:
+    from pytest_agentbench.model.task import TaskSpec
+    from pytest_agentbench.model.trial import TrialSpec
+    from pytest_agentbench.model.verdict import Verdict
+
+TRIALS_ATTRIBUTE = "agentbench_trials"
+
+
+class TaskFile(pytest.Module):
+    """A task file. Its functions are made here, so nothing is imported from the path."""
+
+    misplaced: Path | None = None
+
+    @classmethod
+    def for_path(cls, parent: pytest.Collector, path: Path, *, misplaced: Path | None) -> Self:
+        """The collector of one file; ``misplaced`` is the task file that owns its directory."""
+        collector = cls.from_parent(parent, path=path)
+        collector.misplaced = misplaced
+        bench_session(parent.config)
+        return collector
+
+    def _getobj(self) -> ModuleType:
+        return ModuleType(self.path.stem)
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Load the file and make a function for each of its tasks."""
+        bench = bench_session(self.config)
+        if self.misplaced is not None:
+            outer = self.misplaced.relative_to(self.config.rootpath)
+            raise self.CollectError(
+                f"{self.nodeid}: lies below the directory of {outer}, which owns everything there. "
+                f"Try: move one of them, or rename {outer.name} to NAME.task.yaml"
+            )
+        try:
+            tasks = load_task_file(self.path, rootdir=self.config.rootpath)
+            functions = [(task, bench.trials_of(task)) for task in tasks]
+        except AgentbenchError as error:
+            raise self.CollectError(str(error)) from error
+        # Not by way of the module's names: a task may be called setup_module.
+        for task, trials in functions:
+            function = _function(task, trials)
+            setattr(self.obj, task.id, function)
+            made = self.ihook.pytest_pycollect_makeitem(
+                collector=self, name=task.id, obj=function
+            )
+            yield from made if isinstance(made, list) else [made]
+
+    def funcnamefilter(self, name: str) -> bool:
+        """Any id is a test's name."""
+        del name
+        return True
+
+    def classnamefilter(self, name: str) -> bool:
+        """No class is made here."""
+        del name
+        return False
+
+
+def _function(task: TaskSpec, trials: Sequence[TrialSpec]) -> FunctionType:
+    """The test of one task; its code says that it stands in the task file, at the task's line.
+
+    That one trick gives every reader of locations (terminal, JUnit, editors) the
+    right place.
+    """
+    code = _judge.__code__.replace(
+        co_filename=str(task.position.path),
+        co_firstlineno=task.position.line,
+        co_name=task.id,
+        co_qualname=task.id,
+    )
+    function = FunctionType(code, globals(), task.id)
+    function.__doc__ = task.description or None
+    function.__module__ = task.position.path.stem
+    function.pytestmark = [getattr(pytest.mark, tag) for tag in task.tags]  # type: ignore[attr-defined]
+    setattr(function, TRIALS_ATTRIBUTE, trials)
+    return function
+
+
+def _judge(agentbench_verdict: Verdict) -> None:
+    if not agentbench_verdict.passed:
+        raise TaskFailed(agentbench_verdict.reason)

@@ -1,0 +1,46 @@
+"""On an xdist controller: hands the run's id to the workers, and opens the ledger when the
+first of them has found trials. Light until then: most sessions have none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pytest_agentbench.errors import AgentbenchError
+from pytest_agentbench.pytest_integration.options import session_settings
+
+RUN_ID = "agentbench_run_id"
+"""Key under which a controller tells its workers the run's id."""
+
+
+class Doorman:
+    """Waits for trials."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._run_id: str | None = None
+        self._opened = False
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - xdist has no types
+        """Tell a worker which run it belongs to."""
+        from pytest_agentbench.results.rundir import fresh_run_id
+
+        self._run_id = self._run_id or fresh_run_id()
+        node.workerinput[RUN_ID] = self._run_id
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Open the ledger, before any worker starts an agent."""
+        if self._opened or not any(".yaml::" in one or ".yml::" in one for one in ids):
+            return
+        self._opened = True
+        from pytest_agentbench.pytest_integration.ledger import Ledger
+
+        try:
+            ledger = Ledger.open(self._config, session_settings(self._config), self._run_id or "")
+        except AgentbenchError as error:
+            raise pytest.UsageError(str(error)) from error
+        self._config.pluginmanager.register(ledger, "agentbench-ledger")

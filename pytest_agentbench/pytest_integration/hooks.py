@@ -1,0 +1,136 @@
+"""Hooks of a process that collects and runs trials; registered with the first task file."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_agentbench.errors import AgentbenchError, TaskFailed, TrialError
+from pytest_agentbench.matrix.order import SessionOrder
+from pytest_agentbench.model.outcome import Outcome
+from pytest_agentbench.model.record import Record
+from pytest_agentbench.pytest_integration import compat
+from pytest_agentbench.pytest_integration.chain import CHAIN, Chain
+from pytest_agentbench.pytest_integration.collect import TRIALS_ATTRIBUTE
+from pytest_agentbench.pytest_integration.ledger import Ledger
+from pytest_agentbench.pytest_integration.reporting import attach, headline, move_time, unstarted
+from pytest_agentbench.pytest_integration.session import BenchSession
+from pytest_agentbench.results.plans import write_process_plan
+
+if TYPE_CHECKING:
+    from pytest_agentbench.model.trial import TrialSpec
+
+_PARAMETER = "agentbench_trial"
+
+
+class SessionHooks:
+    """What pytest asks of one process's session with task files."""
+
+    def __init__(self, bench: BenchSession) -> None:
+        self._bench = bench
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """One parameter set per trial: ``fix-bug[codex-r1]``."""
+        trials: Sequence[TrialSpec] | None = getattr(metafunc.function, TRIALS_ATTRIBUTE, None)
+        if trials is not None:
+            ids = [trial.parameter for trial in trials]
+            metafunc.parametrize(_PARAMETER, trials, ids=ids, indirect=True)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Order trials by repeat, task and variant, in the places that trials have: others keep theirs.
+
+        First of all, so that plugins that shuffle have the last word.
+        """
+        trials = {
+            place: spec for place, item in enumerate(items) if (spec := trial_of(item)) is not None
+        }
+        order = SessionOrder(trials.values())
+        ranked = sorted(trials, key=lambda place: order.key(trials[place]))
+        for place, item in zip(trials, [items[place] for place in ranked], strict=True):
+            items[place] = item
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Keep deselected trials in the plan."""
+        for item in items:
+            spec = trial_of(item)
+            if spec is not None:
+                self._bench.plan_item(item, spec, deselected="deselected")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Write the plan, and read every oracle before the first agent starts."""
+        selected = []
+        for item in session.items:
+            spec = trial_of(item)
+            if spec is not None:
+                self._bench.plan_item(item, spec, deselected=None)
+                selected.append(spec)
+        if not selected or session.config.option.collectonly:
+            return
+        self._write_plan()
+        self._bench.start_engine(selected)
+
+    def _write_plan(self) -> None:
+        bench, config = self._bench, self._bench.config
+        try:
+            if not compat.is_worker(config):
+                ledger = Ledger.open(config, bench.settings, bench.run_id)
+                config.pluginmanager.register(ledger, "agentbench-ledger")
+            write_process_plan(bench.run_directory(), compat.worker_name(config), bench.plan())
+        except AgentbenchError as error:
+            if not compat.is_worker(config):
+                raise pytest.UsageError(str(error)) from error
+            # An exception here would take the worker away without a word.
+            bench.refusal = str(error)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Tell the story instead of a traceback, put the time where it belongs, add the record."""
+        report = yield
+        spec = trial_of(item)
+        if spec is None:
+            return report
+        chain = item.stash.get(CHAIN, None)
+        if chain is not None and chain.record is not None:
+            self._dress(report, call, chain, chain.record)
+        elif report.when == "setup" and not report.passed:
+            attach(report, unstarted(report, spec))
+        if report.when == "teardown" and chain is not None:
+            del item.stash[CHAIN]
+        return report
+
+    def _dress(
+        self, report: pytest.TestReport, call: pytest.CallInfo[None], chain: Chain, record: Record
+    ) -> None:
+        scored = record.outcome in (Outcome.PASSED, Outcome.FAILED)
+        if report.when == "setup":
+            if report.passed:
+                move_time(report, -chain.span_s)
+            else:
+                attach(report, record)
+        elif report.when == "call":
+            move_time(report, chain.span_s)
+            attach(report, record)
+        told = call.excinfo is not None and call.excinfo.errisinstance((TaskFailed, TrialError))
+        if told and report.when in ("setup", "call") and (scored or report.failed):
+            report.longrepr = headline(call, chain.story, record, report.location)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Leave no process and no sandbox."""
+        self._bench.stop_engine()
+
+    def pytest_unconfigure(self) -> None:
+        """The same where the session never got to its end."""
+        self._bench.stop_engine()
+
+
+def trial_of(item: pytest.Item) -> TrialSpec | None:
+    """The trial that an item runs; None for items that are not ours."""
+    callspec = getattr(item, "callspec", None)
+    return None if callspec is None else callspec.params.get(_PARAMETER)

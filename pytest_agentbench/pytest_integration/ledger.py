@@ -1,0 +1,194 @@
+"""What the controlling process does: stores records, counts, and tells at the end.
+
+It runs in pytest's one process, or on an xdist controller, where it sees reports
+and plans only.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from pytest_agentbench.engine.recording import HARNESS, bare_record
+from pytest_agentbench.errors import StoreError
+from pytest_agentbench.model.outcome import Outcome, Reason
+from pytest_agentbench.model.plan import Plan
+from pytest_agentbench.model.record import Record
+from pytest_agentbench.model.rollup import Rollup
+from pytest_agentbench.model.variant import Experiment
+from pytest_agentbench.pytest_integration.paths import relative_to
+from pytest_agentbench.pytest_integration.reporting import attached
+from pytest_agentbench.redaction import Redactor
+from pytest_agentbench.reports.terminal import summary_lines
+from pytest_agentbench.reports.view import build_view
+from pytest_agentbench.results.manifest import (
+    Counts,
+    RunManifest,
+    platform_name,
+    portable_arguments,
+    python_version,
+    write_manifest,
+)
+from pytest_agentbench.results.plans import agree, merge, read_process_plans, write_plan
+from pytest_agentbench.results.rescue import RescueStore
+from pytest_agentbench.results.rundir import RunDirectory, check_writable
+from pytest_agentbench.settings import Settings
+from pytest_agentbench.stats.rollup import roll_up
+from pytest_agentbench.taskfiles.experiment import load_experiment
+
+_CRASHED = "???"
+"""Phase of the report that xdist makes for the item that a dead worker was running."""
+
+
+class Ledger:
+    """One run's records, from the first report to the last line."""
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        run: RunDirectory,
+        experiment: Experiment,
+    ) -> None:
+        self._config = config
+        self._settings = settings
+        self._run = run
+        self._experiment = experiment
+        self._store = RescueStore(run.records)
+        self._records: list[Record] = []
+        self._crashed: dict[str, str] = {}
+        self.troubles: list[str] = []
+        self._rollup: Rollup | None = None
+        self._started = datetime.now(UTC)
+
+    @classmethod
+    def open(cls, config: pytest.Config, settings: Settings, run_id: str) -> Self:
+        """Begin a run, before anything is spent. Raises ``AgentbenchError`` where it cannot be
+        stored."""
+        check_writable(settings.results)
+        run = RunDirectory.create(settings.results, run_id=run_id)
+        experiment = load_experiment(settings.rootdir, settings.experiment)
+        ledger = cls(config, settings, run, experiment)
+        trouble = run.point_latest()
+        if trouble is not None:
+            ledger.troubles.append(trouble)
+        ledger.write_manifest()
+        return ledger
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Store a trial's record as soon as it is known."""
+        record = attached(report)
+        if record is not None:
+            self.enter(record)
+        elif report.when == _CRASHED:
+            self._crashed[report.nodeid] = str(report.longrepr)
+
+    def enter(self, record: Record) -> None:
+        """Store one record."""
+        self._records.append(record)
+        self._store.append(record)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Account for every planned trial, and close the run."""
+        plan = self._settle_plan()
+        self._enter_missing(plan, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+        self._store.close()
+        self.troubles.extend(self._store.trouble)
+        self._rollup = roll_up(plan, self._records)
+        if any(record.reason is Reason.INTERNAL for record in self._records):
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+        elif self.troubles and session.exitstatus == pytest.ExitCode.OK:
+            # Results that could not be stored are not a success.
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        self.write_manifest(int(session.exitstatus))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print our section."""
+        if self._rollup is None:
+            return
+        reporter = terminalreporter
+        view = build_view(
+            self._rollup,
+            results=relative_to(self._run.path, self._settings.rootdir),
+            every_task=reporter.verbosity > 0,
+            trouble=self.troubles,
+        )
+        reporter.section("agentbench")
+        if self._experiment.implicit:
+            reporter.write_line(self._experiment.source)
+        for line in summary_lines(view, width=reporter._tw.fullwidth):  # noqa: SLF001
+            reporter.write_line(line.text, **({line.style: True} if line.style else {}))
+
+    def _settle_plan(self) -> Plan:
+        try:
+            plans = read_process_plans(self._run)
+            self.troubles.extend(agree(plans))
+            plan = merge(plans)
+            write_plan(self._run.plan, plan)
+        except StoreError as error:
+            self.troubles.append(str(error))
+            return Plan()
+        return plan
+
+    def _enter_missing(self, plan: Plan, *, interrupted: bool) -> None:
+        """Give every trial that was to run a record: what crashed is an error, the rest never ran."""
+        known = {record.key for record in self._records}
+        for trial in plan.selected:
+            if trial.key in known:
+                continue
+            if trial.nodeid in self._crashed:
+                record = bare_record(
+                    trial,
+                    outcome=Outcome.ERROR,
+                    reason=Reason.CRASH,
+                    message=self._crashed[trial.nodeid],
+                )
+            else:
+                reason = Reason.INTERRUPTED if interrupted else Reason.STOPPED
+                record = bare_record(trial, outcome=Outcome.CANCELLED, reason=reason)
+            self.enter(record)
+
+    def write_manifest(self, status: int | None = None) -> None:
+        """Write the manifest as far as it is known; ``status`` is the session's exit status."""
+        manifest = RunManifest(
+            run_id=self._run.run_id,
+            harness=HARNESS,
+            pytest=pytest.__version__,
+            python=python_version(),
+            platform=platform_name(),
+            arguments=portable_arguments(
+                self._config.invocation_params.args,
+                rootdir=self._settings.rootdir,
+                home=Path.home(),
+                redactor=Redactor(()),
+            ),
+            experiment=self._experiment.source,
+            variants=[variant.name for variant in self._experiment.variants],
+            sandboxes=sorted({r.sandbox.driver for r in self._records if r.sandbox}),
+            started_at=self._started.isoformat(),
+            finished_at=None if status is None else datetime.now(UTC).isoformat(),
+            exit_status=status,
+            counts=None if self._rollup is None else _counts(self._rollup),
+            complete=None if self._rollup is None else not self._rollup.deselected,
+            trouble=self.troubles,
+        )
+        try:
+            write_manifest(self._run.manifest, manifest)
+        except StoreError as error:
+            self.troubles.append(str(error))
+
+
+def _counts(rollup: Rollup) -> Counts:
+    suite = rollup.suite
+    return Counts(
+        planned=suite.planned,
+        passed=suite.passed,
+        failed=suite.failed,
+        error=suite.error,
+        skipped=suite.skipped,
+        cancelled=suite.cancelled,
+    )

@@ -1,0 +1,45 @@
+"""Our options and ini keys in pytest's terms, and the settings read back from them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_agentbench.settings import (
+    DEFAULT_TASK_DIRECTORIES,
+    OPTIONS,
+    PREFIX,
+    Settings,
+    read_settings,
+)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """One group of options, and an ini key for each."""
+    group = parser.getgroup(PREFIX, "tasks for coding agents (agentbench)")
+    for option in OPTIONS:
+        group.addoption(option.flag, dest=option.key, metavar=option.metavar, help=option.help)
+        parser.addini(option.key, f"default of {option.flag}", default="")
+    parser.addini(
+        f"{PREFIX}_tasks",
+        "directories, relative to the root directory, in which every YAML file is a task file "
+        f"(default: {' '.join(DEFAULT_TASK_DIRECTORIES)})",
+        type="args",
+        default=None,
+    )
+
+
+def task_directories(config: pytest.Config) -> tuple[str, ...] | None:
+    """The ini key ``agentbench_tasks``; None where the project does not set it."""
+    directories = config.getini(f"{PREFIX}_tasks")
+    return tuple(directories) if directories else None
+
+
+def session_settings(config: pytest.Config) -> Settings:
+    """This session's settings. Raises ``UsageError``."""
+    return read_settings(
+        config.rootpath,
+        config.invocation_params.dir,
+        chosen={option.name: config.getoption(option.key) for option in OPTIONS},
+        ini=lambda key: str(config.getini(key)),
+        task_directories=task_directories(config),
+    )

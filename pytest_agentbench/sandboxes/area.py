@@ -1,0 +1,134 @@
+"""The session's private place for templates and sandboxes, and what killed sessions left."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+import time
+from pathlib import Path
+
+_PREFIX = "agentbench-"
+_LOCK = ".lock"
+_GRACE_S = 3600.0
+"""How long a directory without a lock file is taken for one that is just being made."""
+
+
+class WorkArea:
+    """A directory that only this user can enter, removed at the end of the session.
+
+    An exclusive lock is held for as long as the session lives, so that a later
+    session can tell what a killed one left behind.
+    """
+
+    def __init__(self, base: Path | None = None) -> None:
+        """Make the directory below ``base`` (default: the system's temporary directory)."""
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base)).resolve()
+        self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._closed = False
+
+    def fresh(self, kind: str = "s") -> Path:
+        """A new, empty directory at a random name, which never names a task."""
+        path = self.path / f"{kind}-{secrets.token_hex(8)}"
+        path.mkdir(mode=0o700)
+        return path
+
+    def close(self) -> None:
+        """Remove everything. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        remove_tree(self.path)
+        os.close(self._lock)
+
+
+def reap_stale(base: Path | None = None) -> int:
+    """Remove the work areas of this user's sessions that were killed; return how many."""
+    reaped = 0
+    for path in Path(base or tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            reaped += _reap(path)
+    return reaped
+
+
+def _reap(path: Path) -> bool:
+    about = path.lstat()
+    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
+        return False
+    try:
+        lock = os.open(path / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        if time.time() - about.st_mtime < _GRACE_S or any(path.iterdir()):
+            return False
+        path.rmdir()
+        return True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    else:
+        remove_tree(path)
+        return not path.exists()
+    finally:
+        os.close(lock)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a directory whatever is in it: unreadable directories, trees of any depth."""
+    if shutil.rmtree.avoids_symlink_attacks:
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            if not os.path.lexists(path):
+                return
+        except (OSError, RecursionError):
+            pass
+        else:
+            return
+    with contextlib.suppress(OSError):
+        _flatten(path)
+
+
+def _flatten(path: Path) -> None:
+    """Remove a tree by moving each directory up to its top first.
+
+    Neither the depth of recursion nor the length of a path grows with the tree.
+    """
+    if not stat.S_ISDIR(os.lstat(path).st_mode):
+        path.unlink()
+        return
+    path.chmod(0o700)
+    heap = Path(tempfile.mkdtemp(dir=path))
+    ahead = [path]
+    while ahead:
+        directory = ahead.pop()
+        for entry in os.scandir(directory):
+            if entry.path == str(heap):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                os.chmod(entry.path, 0o700, follow_symlinks=True)
+                moved = heap / secrets.token_hex(8)
+                os.rename(entry.path, moved)
+                ahead.append(moved)
+            else:
+                os.unlink(entry.path)
+        if directory != path:
+            os.rmdir(directory)
+    os.rmdir(heap)
+    _remove_last(path)
+
+
+def _remove_last(path: Path) -> None:
+    try:
+        os.rmdir(path)
+    except OSError as fault:
+        if fault.errno != errno.ENOTEMPTY:
+            raise
+        # A survivor wrote meanwhile.
+        shutil.rmtree(path, ignore_errors=True)

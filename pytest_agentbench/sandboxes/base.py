@@ -1,0 +1,333 @@
+"""What `local` and `bubblewrap` share: one directory a sandbox, on the host.
+
+    <random>/workspace   a copy of the template
+    <random>/home, tmp   HOME and TMPDIR
+    <random>/staged/X    what ``put`` laid down, read-only inside
+    <random>/scratch/X   what ``scratch`` made, writable inside
+"""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import ParamSpec, TypeVar
+
+from pytest_agentbench.errors import SandboxClosed, SandboxError
+from pytest_agentbench.model.contracts import Capabilities, SandboxRequest, Template
+from pytest_agentbench.model.run import DEFAULT_OUTPUT_LIMIT, Changes, Completed
+from pytest_agentbench.model.task import Blob, SandboxSpec
+from pytest_agentbench.sandboxes.area import WorkArea, remove_tree
+from pytest_agentbench.sandboxes.beneath import read_below, root_of, write_below
+from pytest_agentbench.sandboxes.delta import count_lines
+from pytest_agentbench.sandboxes.manifest import compare
+from pytest_agentbench.sandboxes.process import Tree
+from pytest_agentbench.sandboxes.runtime import Interpreter
+from pytest_agentbench.sandboxes.workspace import apply_changes, copy_template
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_SMALL_TREE = 200
+"""Entries up to which copying, comparing and removing is done at once: a hop to a thread
+costs more than that, and a bigger tree would keep the loop from other trials."""
+
+_SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+
+
+def missing(spec: SandboxSpec, capabilities: Capabilities) -> list[str]:
+    """What ``spec`` asks for and a driver with these capabilities cannot give, with the why."""
+    asked = {
+        "limits_memory": ("memory", spec.memory_bytes is not None),
+        "limits_cpus": ("cpus", spec.cpus is not None),
+        "limits_pids": ("pids", spec.pids is not None),
+        "controls_network": ("network: none", spec.network == "none"),
+    }
+    return [
+        f"{what} ({capabilities.notes.get(capability, 'not possible here')})"
+        for capability, (what, wanted) in asked.items()
+        if wanted and not getattr(capabilities, capability)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where things are on the host, and what programs inside call them."""
+
+    root: Path
+    inside_root: str | None
+    """None: inside and outside are the same (``local``)."""
+
+    @property
+    def workspace(self) -> Path:
+        """The workspace on the host."""
+        return self.root / "workspace"
+
+    def inside(self, kind: str, name: str = "") -> str:
+        """The path inside of ``workspace``, ``home``, ``tmp`` or one staged or scratch directory."""
+        if self.inside_root is None:
+            return str(self.root / kind / name) if name else str(self.root / kind)
+        return {
+            "workspace": "/workspace",
+            "home": "/home/user",
+            "tmp": "/tmp",  # noqa: S108 - inside, and private
+        }.get(kind, f"/{name}")
+
+
+class DirectorySandbox(abc.ABC):
+    """A sandbox whose files are directories of the host."""
+
+    driver: str
+
+    def __init__(
+        self,
+        *,
+        places: Places,
+        template: Template,
+        request: SandboxRequest,
+        capabilities: Capabilities,
+        interpreter: Interpreter,
+    ) -> None:
+        self.capabilities = capabilities
+        self.workspace = places.inside("workspace")
+        self.python = str(interpreter.executable)
+        self.pytest_path = str(interpreter.pytest_path)
+        self._places = places
+        self._template = template
+        self._request = request
+        self._interpreter = interpreter
+        self._staged: list[str] = []
+        self._scratches: list[str] = []
+        self._trees: set[Tree] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._settled = False
+        self._closed = False
+        self._big = len(template.manifest) > _SMALL_TREE
+
+    @abc.abstractmethod
+    async def _execute(
+        self,
+        argv: tuple[str, ...],
+        env: dict[str, str],
+        cwd: str,
+        stdin: bytes,
+        timeout_s: float,
+        output_limit: int,
+    ) -> Completed:
+        """Run one command inside."""
+
+    async def prepare(self) -> None:
+        """Make the directories and fill the workspace. Raises ``SandboxError``."""
+        try:
+            for kind in ("workspace", "home", "tmp", "staged", "scratch"):
+                (self._places.root / kind).mkdir(mode=0o755)
+        except OSError as fault:
+            raise SandboxError(f"no room for a sandbox: {fault}", where=self.driver) from fault
+        await self._work(self._big, copy_template, self._template, self._places.workspace)
+        delta = self._request.delta
+        if delta is not None and not delta.empty:
+            big = len(delta.changes) > _SMALL_TREE
+            await self._work(big, apply_changes, delta, self._places.workspace)
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        stdin: bytes = b"",
+        timeout_s: float,
+        output_limit: int = DEFAULT_OUTPUT_LIMIT,
+    ) -> Completed:
+        """Run one command; see ``model.contracts.Sandbox``."""
+        self._check_open()
+        if self._settled:
+            raise SandboxClosed("nothing runs in a sandbox after it was settled")
+        if not argv:
+            return Completed(None, 0.0, launch_error="the command is empty")
+        environment = self._environment() | dict(env or {})
+        directory = str(PurePosixPath(self.workspace, cwd or ""))
+        completed = await self._execute(
+            tuple(argv), environment, directory, stdin, timeout_s, output_limit
+        )
+        if self._closed:
+            raise SandboxClosed("the sandbox was torn down while a command ran in it")
+        return completed
+
+    async def put(self, files: Mapping[str, Blob]) -> str:
+        """Stage files; see ``model.contracts.Sandbox``."""
+        self._check_open()
+        name = secrets.token_hex(8)
+        directory = self._places.root / "staged" / name
+        try:
+            directory.mkdir(mode=0o755)
+            with root_of(directory) as root:
+                for path, blob in files.items():
+                    write_below(root, os.fsencode(path), blob.data, executable=blob.executable)
+            for path, _, names in os.walk(directory):
+                for each in names:
+                    file = Path(path, each)
+                    file.chmod(file.stat().st_mode & 0o555)
+                Path(path).chmod(0o555)
+        except (OSError, ValueError) as fault:
+            raise SandboxError(f"files cannot be staged: {fault}", where=self.driver) from fault
+        self._staged.append(name)
+        return self._places.inside("staged", name)
+
+    async def scratch(self) -> str:
+        """Make a writable directory; see ``model.contracts.Sandbox``."""
+        self._check_open()
+        name = secrets.token_hex(8)
+        try:
+            (self._places.root / "scratch" / name).mkdir(mode=0o755)
+        except OSError as fault:
+            raise SandboxError(f"no scratch directory: {fault}", where=self.driver) from fault
+        self._scratches.append(name)
+        return self._places.inside("scratch", name)
+
+    async def read(self, path: str, *, limit: int) -> bytes | None:
+        """Read a regular file; see ``model.contracts.Sandbox``."""
+        self._check_open()
+        found = self._locate(path)
+        if found is None:
+            return None
+        directory, name = found
+        try:
+            with root_of(directory) as root:
+                return read_below(root, os.fsencode(name), limit)
+        except OSError:
+            return None
+
+    async def write(self, files: Mapping[str, Blob]) -> None:
+        """Write into the workspace; whatever stands in the way is replaced."""
+        self._check_open()
+        try:
+            with root_of(self._places.workspace) as root:
+                for path, blob in files.items():
+                    write_below(root, os.fsencode(path), blob.data, executable=blob.executable)
+        except (OSError, ValueError) as fault:
+            raise SandboxError(
+                f"cannot write to the workspace: {fault}", where=self.driver
+            ) from fault
+
+    async def settle(self) -> Changes:
+        """Kill everything and compare with the template; see ``model.contracts.Sandbox``."""
+        self._check_open()
+        self._settled = True
+        await self._kill()
+        return await self._work(self._grown(), self._compare)
+
+    async def close(self) -> None:
+        """Kill every process and remove every trace. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        await self._kill()
+        await self._work(self._grown(), remove_tree, self._places.root)
+
+    def _compare(self) -> Changes:
+        inside = self._places.inside_root
+        changes = compare(
+            self._template.manifest,
+            self._places.workspace,
+            inside=None if inside is None else os.fsencode(self.workspace),
+        )
+        return count_lines(self._template, changes)
+
+    def _environment(self) -> dict[str, str]:
+        """The fixed environment. Nothing of the harness's own is in it.
+
+        PYTHONDONTWRITEBYTECODE: a program that is only run must not count as a change.
+        """
+        path = ":".join([*map(str, self._interpreter.path), _SYSTEM_PATH])
+        return {
+            "PATH": path,
+            "HOME": self._places.inside("home"),
+            "TMPDIR": self._places.inside("tmp"),
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **self._request.spec.env,
+        }
+
+    def _locate(self, path: str) -> tuple[Path, str] | None:
+        """The host directory, and the name below it, of a path that may be read."""
+        whole = PurePosixPath(self.workspace, path)
+        bases = {self.workspace: self._places.workspace}
+        for kind, names in (("staged", self._staged), ("scratch", self._scratches)):
+            for name in names:
+                bases[self._places.inside(kind, name)] = self._places.root / kind / name
+        for inside, directory in bases.items():
+            if whole != PurePosixPath(inside) and whole.is_relative_to(inside):
+                return directory, str(whole.relative_to(inside))
+        return None
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise SandboxClosed(f"the sandbox {self._request.label} was torn down".replace("  ", " "))
+
+    def _enter(self, tree: Tree) -> None:
+        self._trees.add(tree)
+        self._idle.clear()
+
+    def _leave(self, tree: Tree) -> None:
+        self._trees.discard(tree)
+        if not self._trees:
+            self._idle.set()
+
+    async def _kill(self) -> None:
+        """End commands that still run; each ``run`` then ends by itself."""
+        for tree in tuple(self._trees):
+            tree.strike()
+        await self._idle.wait()
+
+    def _grown(self) -> bool:
+        """Whether the tree is too big to be handled between two turns of the loop."""
+        if self._big:
+            return True
+        left = _SMALL_TREE
+        for _, directories, names in os.walk(self._places.root):
+            left -= len(directories) + len(names)
+            if left < 0:
+                return True
+        return False
+
+    async def _work(
+        self, big: bool, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs  # noqa: FBT001
+    ) -> _T:
+        if big:
+            return await asyncio.to_thread(function, *args, **kwargs)
+        return function(*args, **kwargs)
+
+
+async def opened(sandbox: DirectorySandbox) -> DirectorySandbox:
+    """Prepare a sandbox, and remove what was made of it when that fails or is cancelled."""
+    try:
+        await sandbox.prepare()
+    except BaseException:
+        await sandbox.close()
+        raise
+    return sandbox
+
+
+def refuse_missing(spec: SandboxSpec, capabilities: Capabilities, driver: str) -> None:
+    """Raise ``SandboxError`` when the task asks for what cannot be given here."""
+    lacking = missing(spec, capabilities)
+    if lacking:
+        raise SandboxError(
+            f"cannot give what the task asks for: {', '.join(lacking)}",
+            where=f"sandbox {driver}",
+            advice="drop the setting, or run on a machine that can enforce it",
+        )
+
+
+def new_places(area: WorkArea, *, inside_root: str | None) -> Places:
+    """A fresh directory for one sandbox. Raises ``SandboxError``."""
+    try:
+        return Places(area.fresh(), inside_root)
+    except OSError as fault:
+        raise SandboxError(f"no room for a sandbox: {fault}") from fault

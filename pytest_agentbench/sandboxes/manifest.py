@@ -1,0 +1,186 @@
+"""What stands below a directory, and how it differs from a template.
+
+Found in this process and on raw bytes: names need not be UTF-8, nothing that the
+workspace configures (git filters, hooks, ignore files) has a say, and no symlink
+is followed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from pytest_agentbench.model.digest import digest_bytes
+from pytest_agentbench.model.run import (
+    Change,
+    ChangeKind,
+    Changes,
+    Entry,
+    EntryKind,
+    Manifest,
+)
+from pytest_agentbench.sandboxes.beneath import open_regular, root_of
+from pytest_agentbench.sandboxes.links import leaves
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MAX_DEPTH = 128
+"""Directories within directories; each level holds a descriptor while it is read."""
+_CHUNK = 1 << 20
+
+
+@dataclass(slots=True)
+class Listing:
+    """All that was found below a directory. ``targets`` are the symlinks'; ``faults`` say
+    what could not be read, and why."""
+
+    entries: dict[bytes, Entry] = field(default_factory=dict)
+    targets: dict[bytes, bytes] = field(default_factory=dict)
+    faults: dict[bytes, str] = field(default_factory=dict)
+
+
+def scan(root: Path) -> Listing:
+    """List a directory that nobody writes to any more. Raises ``OSError`` for the root itself."""
+    listing = Listing()
+    with root_of(root) as fd:
+        _walk(fd, b"", 0, listing)
+    return listing
+
+
+def compare(
+    template: Manifest,
+    root: Path,
+    *,
+    inside: bytes | None = None,
+) -> Changes:
+    """How a workspace differs from its template, lines not counted.
+
+    ``inside`` is the path of the workspace as programs in the sandbox see it,
+    where a later sandbox has it at the same place: absolute links below it stay.
+    """
+    try:
+        listing = scan(root)
+    except OSError as fault:
+        # The workspace itself was removed, or replaced by a file or a symlink.
+        listing = Listing(faults={b".": f"the workspace is gone: {fault.strerror}"})
+    dropped = dict(listing.faults)
+    for path, target in listing.targets.items():
+        if why := leaves(path, target, listing.targets, inside):
+            dropped[path] = why
+    for path, entry in listing.entries.items():
+        if entry.kind is EntryKind.OTHER:
+            dropped[path] = "a socket, device or FIFO"
+    kept = {path: entry for path, entry in listing.entries.items() if path not in dropped}
+    return Changes(
+        root=root,
+        changes=tuple(_changes(template, kept)),
+        dropped={
+            path.decode("utf-8", "backslashreplace"): dropped[path] for path in sorted(dropped)
+        },
+    )
+
+
+def _changes(template: Manifest, now: Manifest) -> list[Change]:
+    changes = []
+    for path in sorted(template.keys() | now.keys()):
+        old, new = template.get(path), now.get(path)
+        if old == new:
+            continue
+        if old is None:
+            changes.append(Change(path, ChangeKind.ADDED, new))
+        elif new is None:
+            changes.append(Change(path, ChangeKind.DELETED, None))
+        else:
+            changes.append(Change(path, ChangeKind.MODIFIED, new))
+    return changes
+
+
+def _walk(fd: int, prefix: bytes, depth: int, listing: Listing) -> None:
+    for name in sorted(map(os.fsencode, os.listdir(fd))):
+        path = prefix + name
+        about = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        try:
+            reader = _READERS.get(stat.S_IFMT(about.st_mode), _other)
+            listing.entries[path] = reader(fd, name, path, about, listing)
+        except OSError as fault:
+            listing.faults[path] = f"cannot be read: {fault.strerror or fault}"
+            continue
+        if stat.S_ISDIR(about.st_mode):
+            if depth >= _MAX_DEPTH:
+                listing.faults[path + b"/*"] = f"more than {_MAX_DEPTH} directories deep"
+            else:
+                _descend(fd, name, path, depth, listing)
+
+
+def _descend(fd: int, name: bytes, path: bytes, depth: int, listing: Listing) -> None:
+    try:
+        below = _open_directory(fd, name)
+    except OSError as fault:
+        listing.faults[path + b"/*"] = f"cannot be read: {fault.strerror}"
+        return
+    try:
+        _walk(below, path + b"/", depth + 1, listing)
+    finally:
+        os.close(below)
+
+
+def _open_directory(fd: int, name: bytes) -> int:
+    try:
+        below = os.open(name, _DIRECTORY, dir_fd=fd)
+        os.scandir(below).close()
+        if os.access(b".", os.X_OK, dir_fd=below):
+            return below
+        os.close(below)
+    except PermissionError:
+        pass
+    # Its permissions are the agent's, the directory is ours by now.
+    os.chmod(name, 0o700, dir_fd=fd)
+    return os.open(name, _DIRECTORY, dir_fd=fd)
+
+
+def _file(fd: int, name: bytes, path: bytes, about: os.stat_result, _: Listing) -> Entry:
+    del path
+    opened = open_regular(fd, name)
+    try:
+        digest, size = _digest(opened)
+    finally:
+        os.close(opened)
+    return Entry(EntryKind.FILE, bool(about.st_mode & stat.S_IXUSR), size, digest)
+
+
+def _directory(fd: int, name: bytes, path: bytes, about: os.stat_result, _: Listing) -> Entry:
+    del fd, name, path, about
+    return Entry(EntryKind.DIRECTORY)
+
+
+def _symlink(fd: int, name: bytes, path: bytes, about: os.stat_result, into: Listing) -> Entry:
+    target = os.readlink(name, dir_fd=fd)
+    into.targets[path] = target
+    return Entry(EntryKind.SYMLINK, False, about.st_size, digest_bytes(target))
+
+
+def _other(fd: int, name: bytes, path: bytes, about: os.stat_result, _: Listing) -> Entry:
+    del fd, name, path, about
+    return Entry(EntryKind.OTHER)
+
+
+def _digest(fd: int) -> tuple[str, int]:
+    """The digest and size of an open file, a piece at a time."""
+    whole = hashlib.blake2b(digest_size=16)  # as model.digest has it
+    size = 0
+    while data := os.read(fd, _CHUNK):
+        whole.update(data)
+        size += len(data)
+    return whole.hexdigest(), size
+
+
+_Reader: TypeAlias = Callable[[int, bytes, bytes, os.stat_result, Listing], Entry]
+_READERS: dict[int, _Reader] = {
+    stat.S_IFREG: _file,
+    stat.S_IFDIR: _directory,
+    stat.S_IFLNK: _symlink,
+}

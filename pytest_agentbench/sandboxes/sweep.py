@@ -1,0 +1,170 @@
+"""Kills all that one command started where no namespace holds it together.
+
+A process group is not enough: an agent's daemon forks twice and takes a session
+of its own. The harness makes itself the sub-reaper, so that whatever lost its
+parent becomes a child of the harness and can be found. What is then ours to kill
+is told by marks that children inherit; a server that a user's fixture started is
+a child of the harness too, and must live.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import resource
+import secrets
+import signal
+from functools import cache
+from pathlib import Path
+
+from pytest_agentbench.sandboxes import deathwatch
+from pytest_agentbench.sandboxes.cgroups import Group
+from pytest_agentbench.sandboxes.process import leaders
+from pytest_agentbench.sandboxes.proc import (
+    Stat,
+    children_of,
+    descendants_of,
+    environment_of,
+    stat_of,
+    touches,
+)
+
+_PR_SET_CHILD_SUBREAPER = 36
+_PATIENCE_S = 2.0
+_RLIMIT_LOCKS = 10
+"""A limit that Linux has not enforced since 2.4.25, and that children inherit: a place for a mark."""
+
+_in_flight: set[Sweep] = set()
+
+
+@cache
+def become_subreaper() -> bool:
+    """Have orphans of our descendants become children of this process, from now on."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return int(libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) == 0
+
+
+class Sweep:
+    """The processes of one command in ``local``; ``root`` is its sandbox's directory."""
+
+    def __init__(self, root: Path, group: Group | None = None) -> None:
+        become_subreaper()
+        self._group = group
+        self._root = os.fsencode(root)
+        self._mark = secrets.randbits(40) + (1 << 40)
+        self._leader = 0
+        self._since = 0
+        self._seen: set[tuple[int, int]] = set()
+        self._before = _strangers()
+        self._alone = True
+
+    def started(self, pid: int) -> None:
+        """Mark the first process, before it can have started many others."""
+        self._leader = pid
+        stat = stat_of(pid)
+        self._since = stat.start if stat is not None else 0
+        with contextlib.suppress(OSError, ValueError):
+            _, hard = resource.prlimit(pid, _RLIMIT_LOCKS)
+            resource.prlimit(pid, _RLIMIT_LOCKS, (self._mark, hard))
+        self._alone = leaders() <= {pid}
+        for other in _in_flight:
+            other._alone = False  # noqa: SLF001 - same class
+        _in_flight.add(self)
+        deathwatch.enter(pid)
+
+    def strike(self) -> int:
+        """SIGKILL everything alive that belongs to the command; return how many there were."""
+        if not self._leader:
+            return 0
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._leader, signal.SIGKILL)
+        struck = sum([_kill(pid) for pid in self._members()])
+        return struck or (0 if self._group is None else self._group.strike())
+
+    async def wither(self) -> int:
+        """Strike until a pass finds nothing, for two seconds at most; return what is left."""
+        left = self.strike()
+        pause_s = 0.001
+        waited_s = 0.0
+        while left and waited_s < _PATIENCE_S:
+            await asyncio.sleep(pause_s)
+            waited_s += pause_s
+            pause_s = min(pause_s * 2, 0.05)
+            left = self.strike()
+        return left
+
+    def gone(self) -> None:
+        """Forget the command."""
+        _in_flight.discard(self)
+        if self._leader:
+            deathwatch.leave(self._leader)
+
+    def _members(self) -> set[int]:
+        """Who belongs to the command, besides its process group."""
+        roots = {self._leader}
+        for pid in _strangers():
+            stat = stat_of(pid)
+            if stat is not None and self._owns(pid, stat):
+                roots.add(pid)
+        members = descendants_of(roots) | roots
+        for pid in members:
+            if (stat := stat_of(pid)) is not None:
+                self._seen.add((pid, stat.start))
+        return members
+
+    def _owns(self, pid: int, stat: Stat) -> bool:
+        """Whether a child of the harness, unknown so far, is this command's orphan."""
+        if stat.start < self._since or stat.session == os.getsid(0):
+            return False
+        mark = _mark_of(pid)
+        if mark == self._mark or (pid, stat.start) in self._seen:
+            return True
+        if any(mark == other._mark for other in _in_flight):  # noqa: SLF001 - same class
+            return False
+        if touches(pid, self._root):
+            return True
+        # The mark comes a moment after the start: an orphan older than it, with an
+        # emptied environment, can only be told by there being no other origin.
+        return (
+            self._alone
+            and leaders() <= {self._leader}
+            and not self._before
+            and not _inherits_ours(pid)
+        )
+
+
+def _strangers() -> set[int]:
+    """Children of the harness that none of its commands accounts for."""
+    return children_of(os.getpid()) - leaders() - deathwatch.own()
+
+
+def _kill(pid: int) -> bool:
+    """SIGKILL one process, or reap it where it is a zombie of ours; whether it was alive."""
+    stat = stat_of(pid)
+    if stat is None:
+        return False
+    if stat.state in "ZX":
+        # An adopted orphan: Popen does not know it, so nobody else waits for it.
+        if stat.parent == os.getpid() and pid not in leaders():
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+        return False
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+    return True
+
+
+def _mark_of(pid: int) -> int:
+    try:
+        return resource.prlimit(pid, _RLIMIT_LOCKS)[0]
+    except (OSError, ValueError):
+        return 0
+
+
+def _inherits_ours(pid: int) -> bool:
+    """Whether the process was started with this process's own HOME and PATH."""
+    theirs = environment_of(pid).split(b"\0")
+    ours = [b"%s=%s" % (name, os.environb.get(name, b"")) for name in (b"HOME", b"PATH")]
+    return all(entry in theirs for entry in ours)

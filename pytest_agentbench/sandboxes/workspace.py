@@ -1,0 +1,238 @@
+"""Workspaces on disk: a template built once, copies of it, and changes laid over a copy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from pytest_agentbench.errors import SandboxError, SetupError
+from pytest_agentbench.model.contracts import Template
+from pytest_agentbench.model.digest import digest_value
+from pytest_agentbench.model.run import Changes, Entry, EntryKind, Manifest
+from pytest_agentbench.model.task import Blob, FileTree
+from pytest_agentbench.sandboxes.area import WorkArea, reap_stale, remove_tree
+from pytest_agentbench.sandboxes.beneath import (
+    create,
+    directory_below,
+    open_regular,
+    parts_of,
+    remove_entry,
+    root_of,
+    write_below,
+)
+from pytest_agentbench.sandboxes.delta import pack, render_diff
+from pytest_agentbench.sandboxes.links import leaves
+from pytest_agentbench.sandboxes.manifest import Listing, scan
+
+__all__ = [
+    "WorkArea",
+    "apply_changes",
+    "build_template",
+    "copy_template",
+    "pack",
+    "reap_stale",
+    "remove_tree",
+    "render_diff",
+]
+
+_PIECE = 1 << 20
+
+
+def build_template(
+    files: FileTree | Mapping[str, Blob],
+    directory: Path,
+    *,
+    hidden: Iterable[Path] = (),
+    where: str = "",
+) -> Template:
+    """Lay out a task's workspace in ``directory``, which is empty or does not exist yet.
+
+    Nothing that is, or lies below, one of ``hidden`` may come along, by no link.
+    Raises ``SetupError`` that names the path.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with root_of(directory) as root:
+            if isinstance(files, FileTree):
+                if files.directory is not None:
+                    _copy_source(files.directory, root, _identities(tuple(hidden)), where)
+                inline = {name: _blob(text) for name, text in files.files.items()}
+            else:
+                inline = dict(files)
+            for name, blob in inline.items():
+                write_below(root, os.fsencode(name), blob.data, executable=blob.executable)
+        listing = scan(directory)
+    except (OSError, ValueError) as fault:
+        raise SetupError(f"the workspace cannot be built: {fault}", where=where) from fault
+    _refuse(listing, where)
+    return Template(directory, listing.entries, manifest_digest(listing.entries))
+
+
+def manifest_digest(manifest: Manifest) -> str:
+    """One digest for all names, kinds, executable bits and contents of a tree."""
+    rows = [
+        [path.hex(), str(entry.kind), entry.executable, entry.digest]
+        for path, entry in sorted(manifest.items())
+    ]
+    return digest_value(rows)
+
+
+def copy_template(template: Template, directory: Path) -> None:
+    """A copy of a template in an empty directory. Raises ``SandboxError``."""
+    try:
+        with root_of(template.directory) as source, root_of(directory) as target:
+            _copy_entries(template.manifest, source, target)
+    except OSError as fault:
+        raise SandboxError(f"the template cannot be copied: {fault}") from fault
+
+
+def apply_changes(changes: Changes, directory: Path) -> None:
+    """Lay changes over a fresh copy of the template that they were found against.
+
+    No symlink is followed, on either side. Raises ``SandboxError``.
+    """
+    try:
+        with root_of(changes.root) as source, root_of(directory) as target:
+            for change in reversed(changes.changes):
+                if change.entry is None:
+                    _delete(target, change.path)
+            for change in changes.changes:
+                if change.entry is not None:
+                    _place(source, target, change.path, change.entry)
+    except (OSError, ValueError) as fault:
+        raise SandboxError(f"the agent's changes cannot be laid over a copy: {fault}") from fault
+
+
+def _blob(text: str) -> Blob:
+    # As for inline assets: a script is meant to be run.
+    return Blob(text.encode("utf-8"), executable=text.startswith("#!"))
+
+
+def _copy_source(
+    source: Path, root: int, hidden: frozenset[tuple[int, int]], where: str
+) -> None:
+    listing = scan(source.resolve(strict=True))
+    _refuse(listing, where)
+    with root_of(source.resolve(strict=True)) as fd:
+        for path in listing.entries:
+            about = os.stat(path, dir_fd=fd, follow_symlinks=False)
+            if (about.st_dev, about.st_ino) in hidden:
+                raise SetupError(
+                    f"{_show(path)} would show the agent a file that it must not see",
+                    where=where,
+                    advice="keep oracles, solutions and task files outside the workspace",
+                )
+        _copy_entries(listing.entries, fd, root)
+
+
+def _refuse(listing: Listing, where: str) -> None:
+    """Raise for what cannot be carried over faithfully."""
+    problems = dict(listing.faults)
+    for path, entry in listing.entries.items():
+        if entry.kind is EntryKind.OTHER:
+            problems[path] = "a socket, device or FIFO"
+    for path, target in listing.targets.items():
+        if why := leaves(path, target, listing.targets, None):
+            problems[path] = why
+    if problems:
+        told = "; ".join(f"{_show(path)}: {why}" for path, why in sorted(problems.items())[:5])
+        raise SetupError(f"the workspace cannot be copied: {told}", where=where)
+
+
+def _copy_entries(manifest: Manifest, source: int, target: int) -> None:
+    """Copy what a manifest lists, parents before children, one open directory at a time."""
+    last: list[bytes] | None = None
+    from_fd = to_fd = -1
+    try:
+        for path in sorted(manifest):
+            *above, name = path.split(b"/")
+            if above != last:
+                if last is not None:
+                    os.close(from_fd)
+                    os.close(to_fd)
+                    last = None
+                with directory_below(source, above) as fd, directory_below(target, above) as to:
+                    from_fd, to_fd = os.dup(fd), os.dup(to)
+                last = above
+            _copy_entry(from_fd, to_fd, name, manifest[path])
+    finally:
+        if last is not None:
+            os.close(from_fd)
+            os.close(to_fd)
+
+
+def _copy_entry(source: int, target: int, name: bytes, entry: Entry) -> None:
+    match entry.kind:
+        case EntryKind.DIRECTORY:
+            os.mkdir(name, 0o755, dir_fd=target)
+            os.chmod(name, 0o755, dir_fd=target)
+        case EntryKind.SYMLINK:
+            os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
+        case EntryKind.FILE:
+            _copy_file(source, target, name, executable=entry.executable)
+        case EntryKind.OTHER:
+            pass
+
+
+def _copy_file(source: int, target: int, name: bytes, *, executable: bool) -> None:
+    fd = open_regular(source, name)
+    try:
+        data = os.read(fd, _PIECE)
+        create(target, name, data, executable=executable)
+        if len(data) == _PIECE:
+            _append_rest(fd, target, name)
+    finally:
+        os.close(fd)
+
+
+def _append_rest(fd: int, target: int, name: bytes) -> None:
+    out = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=target)
+    try:
+        while data := os.read(fd, _PIECE):
+            view = memoryview(data)
+            while view:
+                view = view[os.write(out, view) :]
+    finally:
+        os.close(out)
+
+
+def _delete(target: int, path: bytes) -> None:
+    *above, name = parts_of(path)
+    try:
+        with directory_below(target, above) as parent:
+            remove_entry(parent, name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+
+
+def _place(source: int, target: int, path: bytes, entry: Entry) -> None:
+    *above, name = parts_of(path)
+    with directory_below(source, above) as from_fd, directory_below(target, above) as to_fd:
+        remove_entry(to_fd, name)
+        _copy_entry(from_fd, to_fd, name, entry)
+
+
+@lru_cache(maxsize=4)
+def _identities(hidden: tuple[Path, ...]) -> frozenset[tuple[int, int]]:
+    """Device and inode of every hidden path, and of all below it: no link can disguise those.
+
+    Remembered, since every template of a session is checked against the same paths.
+    """
+    found: set[tuple[int, int]] = set()
+    for path in hidden:
+        try:
+            about = path.stat()
+        except OSError:
+            continue  # deleted meanwhile: nothing to leak
+        found.add((about.st_dev, about.st_ino))
+        for directory, _, names in os.walk(path):
+            for name in (".", *names):
+                below = os.lstat(os.path.join(directory, name))
+                found.add((below.st_dev, below.st_ino))
+    return frozenset(found)
+
+
+def _show(path: bytes) -> str:
+    return path.decode("utf-8", "backslashreplace")

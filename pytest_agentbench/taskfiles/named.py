@@ -1,0 +1,65 @@
+"""The paths that a task file names, found also in a file that is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_agentbench.taskfiles import parsed
+from pytest_agentbench.taskfiles.placeholders import before_placeholder
+from pytest_agentbench.taskfiles.yamlnodes import value_at
+
+if TYPE_CHECKING:
+    from pytest_agentbench.model.task import JsonValue
+    from pytest_agentbench.taskfiles.yamlnodes import DataPath
+
+_NAMING_LINE = re.compile(
+    r"(?m)^[ \t-]*[{]?[ \t]*(?:workspace|copy|pytest|assets|solution|prompt_file|path)[ \t]*:"
+    r"[ \t]*(?:\{[ \t]*(?:copy|run)[ \t]*:[ \t]*)?['\"]?(?P<path>[^\s'\"#{}\[\],|>&*!]+)"
+)
+
+
+def named_paths(file: Path) -> list[Path]:
+    """Absolute paths, all of them below the file's directory or a dataset's; never raises."""
+    document = parsed.peek(file)
+    data = document.data
+    if isinstance(data, dict):
+        texts = [text for _, text in naming_places(data)]
+    else:
+        texts = [found["path"] for found in _NAMING_LINE.finditer(document.text)]
+    fixed = (fixed_part(text) for text in texts)
+    return [file.parent / text for text in fixed if text and "\0" not in text]
+
+
+def fixed_part(text: str) -> str:
+    """The directory that a path with placeholders surely lies in; empty when there is none."""
+    before = before_placeholder(text)
+    return before if before == text else before.rpartition("/")[0]
+
+
+def naming_places(data: dict[str, JsonValue]) -> Iterator[tuple[DataPath, str]]:
+    """Each text of a task file that names a path beside it, and where it stands."""
+    yield from _texts(data, ("prompt_file",))
+    yield from _texts(data, ("workspace",), "copy")
+    yield from _texts(data, ("solution",), "path", "run")
+    dataset = data.get("dataset")
+    if isinstance(dataset, dict) and "package" not in dataset:
+        yield from _texts(data, ("dataset", "path"))
+    oracles = data.get("oracles")
+    for index in range(len(oracles) if isinstance(oracles, list) else 0):
+        yield from _texts(data, ("oracles", index, "pytest"), "copy")
+        yield from _texts(data, ("oracles", index, "assets"), "copy")
+
+
+def _texts(
+    data: JsonValue, at: DataPath, *keys: str
+) -> Iterator[tuple[DataPath, str]]:
+    """The text at a place, or what a mapping there has under the keys."""
+    value = value_at(data, at)
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, dict):
+        for key in keys:
+            yield from _texts(data, (*at, key))

@@ -1,0 +1,88 @@
+"""What ids, tags, variants and inline files may be called. Pure.
+
+Each function returns what is wrong, as the end of a sentence, or None.
+"""
+
+from __future__ import annotations
+
+import re
+
+ID_LIMIT = 100
+
+_BAD_IN_ID = re.compile(r"[\[\]:/@\\]|\s")
+_UNSAFE = re.compile(r"[\[\]:/@\\\s]+")
+_TAG = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_RESERVED_TAGS = frozenset(
+    "skip skipif xfail parametrize usefixtures filterwarnings tryfirst trylast agentbench".split()
+)
+_KEYWORDS = frozenset({"and", "or", "not", "True", "False", "None"})
+_REPEAT_SUFFIX = re.compile(r"-r\d+$")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def id_fault(text: str) -> str | None:
+    """Why a text is no id of a task, oracle or variant: it becomes a part of node ids and paths."""
+    if not text:
+        return "is empty"
+    if len(text) > ID_LIMIT:
+        return f"is longer than {ID_LIMIT} characters"
+    if text[0] in "-.":
+        return f"starts with {text[0]!r}"
+    bad = _BAD_IN_ID.search(text)
+    if bad is not None:
+        return "holds a blank" if bad[0].isspace() else f"holds {bad[0]!r}"
+    if not text.isprintable():
+        return "holds a character that cannot be printed"
+    return None
+
+
+def variant_fault(text: str) -> str | None:
+    """Why a text is no name of a variant."""
+    if _REPEAT_SUFFIX.search(text):
+        return "ends like a repeat (-r1)"
+    return id_fault(text)
+
+
+def slug(text: str) -> str:
+    """An id made of any text: what an id may not hold becomes ``-``; may still be refused."""
+    safe = _UNSAFE.sub("-", text)
+    safe = "".join(letter if letter.isprintable() else "-" for letter in safe)
+    return safe.lstrip("-.").rstrip("-")
+
+
+def tag_fault(text: str) -> str | None:
+    """Why a text is no tag: it becomes a pytest mark and a word of ``-m``."""
+    if text in _RESERVED_TAGS:
+        return "has a meaning of its own in pytest"
+    if text in _KEYWORDS:
+        return "is a word of pytest's -m expressions"
+    if not _TAG.fullmatch(text):
+        return "is not made of a letter, then letters, digits, '_', '-' and '.'"
+    return None
+
+
+def variable_fault(name: str, value: str) -> str | None:
+    """Why a pair is no environment variable."""
+    if not _VARIABLE.fullmatch(name):
+        return "is not a name for an environment variable"
+    return "holds a NUL character" if "\0" in value else None
+
+
+def file_fault(name: str) -> str | None:
+    """Why a text is no relative POSIX file name below a directory."""
+    if not name:
+        return "is empty"
+    if name.startswith("/"):
+        return "is absolute"
+    if "\\" in name:
+        return "holds a backslash"
+    if any(ord(letter) < 32 or ord(letter) == 127 for letter in name):  # noqa: PLR2004
+        return "holds a control character"
+    parts = name.split("/")
+    if ".." in parts:
+        return "leaves the directory"
+    if "" in parts or "." in parts:
+        return "has an empty or '.' part"
+    if any(len(part.encode("utf-8", "surrogatepass")) > 255 for part in parts):  # noqa: PLR2004
+        return "is too long"
+    return None

@@ -1,0 +1,197 @@
+"""Which paths belong to tasks: workspaces, hidden tests, assets are no tests of the project.
+
+Standard library only, until a task file is found.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_agentbench.taskfiles.claims import SUFFIXES, Claims, is_task_name
+
+_Answer = Callable[[str], "Path | None"]
+_FILES_OF_A_DIRECTORY = ("task.yaml", "task.yml")
+_NO_TASKS = frozenset({"__pycache__", "node_modules"})
+
+
+@dataclass(slots=True)
+class _Directory:
+    """What the task files of one directory own. Paths are normalized strings."""
+
+    home: Path | None = None
+    """The ``task.yaml`` of this directory."""
+    named: dict[str, Path] = field(default_factory=dict)
+    """Each path that a task file here names, and that file."""
+    misplaced: frozenset[str] | None = None
+    """Task files deeper below ``home``; None before anybody looked for them."""
+
+
+class Ownership:
+    """Answers for paths below the root directory; looks into each directory once."""
+
+    def __init__(self, claims: Claims) -> None:
+        self.claims = claims
+        self._root = os.path.normpath(claims.rootdir)
+        self._real_root = os.path.realpath(self._root)
+        self._directories: dict[str, _Directory] = {}
+        self._parents: dict[str, str] = {}
+
+    def owner(self, path: Path) -> Path | None:
+        """The task file that owns a file or directory, or None.
+
+        None also for a misplaced task file and the directories that lead to it, so
+        that it is collected and its error seen.
+        """
+        return self._ask(path, self._owner)
+
+    def misplaced(self, path: Path) -> Path | None:
+        """The ``task.yaml`` below whose directory a task file lies where it is no task.
+
+        None where nothing is wrong with the place.
+        """
+        return self._ask(path, self._misplaced)
+
+    def _ask(self, path: Path, answer: _Answer) -> Path | None:
+        text = os.path.normpath(path)
+        found = answer(text)
+        if found is not None:
+            return found
+        real = self._within_root(self._real(text))
+        return answer(real) if real != text else None
+
+    def _real(self, text: str) -> str:
+        """The path with symlinks followed; the parents of many files are the same."""
+        parent, name = os.path.split(text)
+        real_parent = self._parents.get(parent)
+        if real_parent is None:
+            real_parent = self._parents[parent] = os.path.realpath(parent)
+        real = os.path.join(real_parent, name)
+        return os.path.realpath(real) if os.path.islink(real) else real
+
+    def _within_root(self, real: str) -> str:
+        """A real path as the session writes it, whose root may itself be behind a symlink."""
+        if self._real_root != self._root and _below(real, self._real_root):
+            return self._root + real[len(self._real_root) :]
+        return real
+
+    def _owner(self, text: str) -> Path | None:
+        for directory in self._above(text):
+            held = self._look(directory)
+            named = _named_owner(held, directory, text)
+            if named is not None:
+                return named
+            if held.home is None or self._stands_beside(text, directory):
+                continue
+            misplaced = self._misplaced_below(directory, held)
+            leads = any(file == text or _below(file, text) for file in misplaced)
+            return None if leads else held.home
+        return None
+
+    def _misplaced(self, text: str) -> Path | None:
+        for directory in self._above(text):
+            held = self._look(directory)
+            if _named_owner(held, directory, text) is not None:
+                return None
+            if held.home is None or self._stands_beside(text, directory):
+                continue
+            return held.home if text in self._misplaced_below(directory, held) else None
+        return None
+
+    def _above(self, text: str) -> list[str]:
+        """The directories from the root down to the parent of a path."""
+        if not _below(text, self._root):
+            return []
+        found = []
+        parent = os.path.dirname(text)
+        while len(parent) > len(self._root):
+            found.append(parent)
+            parent = os.path.dirname(parent)
+        found.append(self._root)
+        return found[::-1]
+
+    @staticmethod
+    def _stands_beside(text: str, directory: str) -> bool:
+        """Whether a path is one that a ``task.yaml`` of that directory does not own."""
+        parent, name = os.path.split(text)
+        return parent == directory and (name == "conftest.py" or is_task_name(name))
+
+    def _look(self, directory: str) -> _Directory:
+        held = self._directories.get(directory)
+        if held is None:
+            held = self._directories[directory] = self._read(directory)
+        return held
+
+    def _read(self, directory: str) -> _Directory:
+        held = _Directory()
+        try:
+            with os.scandir(directory) as entries:
+                names = sorted(
+                    entry.name
+                    for entry in entries
+                    if entry.name.endswith(SUFFIXES) and not entry.is_dir()
+                )
+        except OSError:
+            return held
+        for name in names:
+            file = Path(directory, name)
+            if not self.claims.claims(file):
+                continue
+            if name in _FILES_OF_A_DIRECTORY and held.home is None:
+                held.home = file
+            # Only now: a session without task files imports neither yaml nor pydantic.
+            from pytest_agentbench.taskfiles.named import named_paths  # noqa: PLC0415
+
+            for path in named_paths(file):
+                text = os.path.normpath(path)
+                held.named.setdefault(text, file)
+                held.named.setdefault(self._within_root(os.path.realpath(text)), file)
+        held.named.pop(directory, None)
+        return held
+
+    def _misplaced_below(self, directory: str, held: _Directory) -> frozenset[str]:
+        """Task files below a ``task.yaml``'s directory that no task names."""
+        if held.misplaced is None:
+            held.misplaced = frozenset(self._walk(directory, held))
+        return held.misplaced
+
+    def _walk(self, top: str, held: _Directory) -> list[str]:
+        found = []
+        for parent, directories, files in os.walk(top):
+            directories[:] = [
+                name
+                for name in sorted(directories)
+                if not name.startswith(".")
+                and name not in _NO_TASKS
+                and os.path.join(parent, name) not in held.named
+            ]
+            for name in files:
+                text = os.path.join(parent, name)
+                if name.endswith(SUFFIXES) and text not in held.named:
+                    beside = parent == top and is_task_name(name)
+                    if not beside and self._is_meant_as_task(Path(text)):
+                        found.append(text)
+        return found
+
+    def _is_meant_as_task(self, path: Path) -> bool:
+        """Whether leaving the file alone would make a task vanish without a word."""
+        return self.claims.claims(path) and (
+            is_task_name(path.name) or self.claims.reads_like_task(path)
+        )
+
+
+def _named_owner(held: _Directory, directory: str, text: str) -> Path | None:
+    """The task file of a directory that names a path, or a directory around it."""
+    if not held.named:
+        return None
+    while len(text) > len(directory):
+        if text in held.named:
+            return held.named[text]
+        text = os.path.dirname(text)
+    return None
+
+
+def _below(path: str, directory: str) -> bool:
+    return path.startswith(os.path.join(directory, ""))

@@ -1,0 +1,411 @@
+"""YAML 1.2 core as plain data, with the place of every key and value.
+
+The C loader composes nodes; what they mean is decided here, because PyYAML
+speaks YAML 1.1 (``on`` is true, ``10:30`` is 630, ``1e-6`` is text).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import yaml
+
+from pytest_agentbench.errors import Problem
+
+if TYPE_CHECKING:
+    from pytest_agentbench.model.task import JsonValue
+
+DataPath: TypeAlias = "tuple[str | int, ...]"
+
+NODE_LIMIT = 100_000
+"""Nodes of a file after aliases are expanded; more is an alias bomb or should be a dataset."""
+FILE_LIMIT_BYTES = 64 << 20
+
+_TAG = "tag:yaml.org,2002:"
+_STR, _NULL, _BOOL, _INT, _FLOAT, _SEQ, _MAP = (
+    _TAG + name for name in ("str", "null", "bool", "int", "float", "seq", "map")
+)
+_CORE = (
+    (_NULL, re.compile(r"~|null|Null|NULL|")),
+    (_BOOL, re.compile(r"true|True|TRUE|false|False|FALSE")),
+    (_INT, re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")),
+    (
+        _FLOAT,
+        re.compile(
+            r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+            r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+        ),
+    ),
+)
+_MAYBE_SPECIAL = frozenset("~nNtTfF.+-0123456789")
+_FORBIDDEN = re.compile(
+    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
+_LINE_END = re.compile(r"\r\n|\n|\r")
+# Line ends for YAML 1.1 and so for PyYAML, ordinary characters for YAML 1.2.
+_OLD_LINE_ENDS = "\x85\u2028\u2029"
+_ADVICE = {
+    "mapping values are not allowed": "put a value that holds ': ' in quotes",
+    "unexpected end of stream": "close the quote",
+}
+
+
+def core_tag(text: str) -> str:
+    """The tag of a plain scalar by the YAML 1.2 core schema; numbers like 012 stay text."""
+    if text and text[0] not in _MAYBE_SPECIAL:
+        return _STR
+    for tag, pattern in _CORE:
+        if pattern.fullmatch(text):
+            return tag
+    return _STR
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Composes nodes whose tags follow YAML 1.2."""
+
+    def resolve(self, kind: type[yaml.Node], value: str, implicit: Sequence[bool]) -> str:
+        if kind is yaml.ScalarNode:
+            return core_tag(value) if implicit[0] else _STR
+        return _SEQ if kind is yaml.SequenceNode else _MAP
+
+
+@dataclass(slots=True)
+class Document:
+    """One YAML file: its data, where each part stands, and what was wrong with it so far."""
+
+    path: Path
+    text: str
+    data: JsonValue = None
+    problems: list[Problem] = field(default_factory=list)
+    _root: yaml.Node | None = None
+    _pairs: dict[int, dict[str, tuple[yaml.Node, yaml.Node]]] = field(default_factory=dict)
+    _lines: list[str] | None = None
+    _faulty: set[tuple[int, int]] = field(default_factory=set)
+
+    def place(self, at: DataPath, *, key: bool = False) -> tuple[int, int]:
+        """Line and column of a value (or of its key), or of the nearest thing around it."""
+        node = self._root
+        if node is None:
+            return 0, 0
+        mark = node.start_mark
+        for index, step in enumerate(at):
+            last = index == len(at) - 1
+            if isinstance(node, yaml.MappingNode):
+                pair = self._pairs.get(id(node), {}).get(str(step))
+                if pair is None:
+                    break
+                mark = pair[0 if key and last else 1].start_mark
+                node = pair[1]
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                if step >= len(node.value):
+                    break
+                node = node.value[step]
+                mark = node.start_mark
+            else:
+                break
+        return mark.line + 1, mark.column + 1
+
+    def report(
+        self, at: DataPath, message: str, *, advice: str = "", key: bool = False
+    ) -> None:
+        """Note a problem at the place of a value (or of its key)."""
+        place = self.place(at, key=key)
+        if place not in self._faulty:
+            self.report_place(*place, message, advice)
+
+    def report_node(self, node: yaml.Node, message: str, advice: str = "") -> None:
+        """Note that a node is no data: what is wrong with its stand-in is not told any more."""
+        place = node.start_mark.line + 1, node.start_mark.column + 1
+        self.report_place(*place, message, advice)
+        self._faulty.add(place)
+
+    def report_place(self, line: int, column: int, message: str, advice: str = "") -> None:
+        """Note a problem at a line and column, both from 1; (0, 0) is the file as a whole."""
+        excerpt = self.line(line)
+        self.problems.append(Problem(self.path, line, column, message, excerpt, advice))
+
+    def line(self, number: int) -> str:
+        """A source line, without its line end."""
+        if self._lines is None:
+            self._lines = _LINE_END.split(self.text)
+        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+
+    def place_of_index(self, index: int) -> tuple[int, int]:
+        """Line and column of a character of the text."""
+        before = _LINE_END.split(self.text[:index])
+        return len(before), len(before[-1]) + 1
+
+
+def read(path: Path, *, what: str) -> Document:
+    """Read a YAML file whose top level is a mapping.
+
+    Never raises for what the file holds: look at ``problems``; ``data`` is then
+    what could be made of it, or None. ``what`` names the kind of file.
+    """
+    try:
+        if path.stat().st_size > FILE_LIMIT_BYTES:
+            return _hopeless(path, f"larger than {FILE_LIMIT_BYTES >> 20} MiB")
+        raw = path.read_bytes()
+    except OSError as error:
+        return _hopeless(path, f"cannot be read: {error.strerror}")
+    return parse(path, raw, what=what)
+
+
+def parse(path: Path, raw: bytes, *, what: str) -> Document:
+    """Like ``read``, from the bytes of the file."""
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")):
+        return _hopeless(path, "is UTF-16 or UTF-32; YAML here is UTF-8", "save it as UTF-8")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # With utf-8-sig, offsets count from behind the byte order mark.
+        offset = error.start + 3 * raw.startswith(b"\xef\xbb\xbf")
+        found = f"byte {offset} (0x{raw[offset]:02x}) is not UTF-8"
+        document = Document(path, raw.decode("utf-8-sig", "replace"))
+        before = _LINE_END.split(raw[:offset].decode("utf-8-sig", "replace"))
+        document.report_place(len(before), len(before[-1]) + 1, found, "save it as UTF-8")
+        return document
+    document = Document(path, text)
+    forbidden = _FORBIDDEN.search(text)
+    if forbidden is not None:
+        place = document.place_of_index(forbidden.start())
+        code = f"U+{ord(forbidden[0]):04X}"
+        document.report_place(*place, f"the character {code} is not allowed in YAML")
+        return document
+    _Reading(document, what).run()
+    return document
+
+
+def _hopeless(path: Path, message: str, advice: str = "") -> Document:
+    document = Document(path, "")
+    document.report_place(0, 0, message, advice)
+    return document
+
+
+class _Reading:
+    """Makes data of the nodes of one document."""
+
+    def __init__(self, document: Document, what: str) -> None:
+        self._document = document
+        self._what = what
+        self._stand_ins: dict[int, str] = {}
+        self._done: dict[int, tuple[JsonValue, int]] = {}
+        self._open: set[int] = set()
+
+    def run(self) -> None:
+        document = self._document
+        root = self._compose(self._without_old_line_ends(document.text))
+        if document.problems:
+            return
+        if root is None:
+            document.report_place(0, 0, f"is empty, and so no {self._what}")
+            return
+        document._root = root  # noqa: SLF001
+        data, weight = self._convert(root)
+        if not isinstance(data, dict):
+            document.report((), f"{self._article()} is a mapping, not {kind_of(data)}")
+        elif weight > NODE_LIMIT:
+            document.report(
+                (), f"holds more than {NODE_LIMIT:,} values once its aliases are expanded"
+            )
+        else:
+            document.data = data
+
+    def _article(self) -> str:
+        return f"{'an' if self._what[0] in 'aeiou' else 'a'} {self._what}"
+
+    def _without_old_line_ends(self, text: str) -> str:
+        """Old line ends replaced by private characters that the text does not use."""
+        if text.isascii():
+            return text
+        used = [letter for letter in _OLD_LINE_ENDS if letter in text]
+        free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
+        for letter, stand_in in zip(used, free, strict=False):
+            self._stand_ins[ord(stand_in)] = letter
+            text = text.replace(letter, stand_in)
+        return text
+
+    def _compose(self, text: str) -> yaml.Node | None:
+        loader = _Loader(text)
+        try:
+            node: yaml.Node | None = loader.get_single_node()
+        except yaml.MarkedYAMLError as error:
+            self._syntax(error)
+        except (yaml.YAMLError, RecursionError) as error:
+            self._document.report_place(0, 0, f"is no YAML: {str(error).splitlines()[0]}")
+        else:
+            return node
+        finally:
+            loader.dispose()
+        return None
+
+    def _syntax(self, error: yaml.MarkedYAMLError) -> None:
+        problem = str(error.problem or error.context or "cannot be read")
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        advice = next((text for part, text in _ADVICE.items() if part in problem), "")
+        if "another document" in problem:
+            problem = f"a second document starts here; {self._article()} is one YAML document"
+            self._document.report_place(line, column, problem)
+            return
+        here = self._document.line(line)[column - 1 : column]
+        if "cannot start any token" in problem:
+            problem = f"{here!r} cannot start a value"
+            advice = "put the value in quotes"
+            if here == "\t":
+                problem, advice = "a tab cannot indent YAML", "spaces"
+        elif error.context and error.context_mark and error.problem:
+            problem = f"{problem} {error.context} of line {error.context_mark.line + 1}"
+        self._document.report_place(line, column, f"not valid YAML: {problem}", advice)
+
+    def _fault(self, node: yaml.Node, message: str, advice: str = "") -> None:
+        self._document.report_node(node, message, advice)
+
+    def _convert(self, node: yaml.Node) -> tuple[JsonValue, int]:
+        """The data of a node, and how many nodes it stands for; aliased nodes are shared."""
+        key = id(node)
+        done = self._done.get(key)
+        if done is not None:
+            return done
+        if key in self._open:
+            self._fault(node, "an alias leads back to a value that holds it")
+            return None, 1
+        self._open.add(key)
+        result: tuple[JsonValue, int]
+        if isinstance(node, yaml.ScalarNode):
+            result = self._scalar(node), 1
+        elif isinstance(node, yaml.SequenceNode):
+            result = self._sequence(node)
+        else:
+            result = self._mapping(node)
+        self._open.discard(key)
+        self._done[key] = result
+        return result
+
+    def _sequence(self, node: yaml.SequenceNode) -> tuple[JsonValue, int]:
+        self._check_tag(node, _SEQ)
+        items = [self._convert(item) for item in node.value]
+        return [data for data, _ in items], 1 + sum(weight for _, weight in items)
+
+    def _mapping(self, node: yaml.Node) -> tuple[JsonValue, int]:
+        self._check_tag(node, _MAP)
+        own: dict[str, tuple[yaml.Node, yaml.Node]] = {}
+        merged: dict[str, tuple[yaml.Node, yaml.Node]] = {}
+        for key_node, value_node in node.value:
+            if self._is_merge(key_node):
+                merged |= {
+                    key: pair
+                    for key, pair in self._merged(value_node)
+                    if key not in merged
+                }
+                continue
+            key = self._key(key_node)
+            if key is None:
+                continue
+            if key in own:
+                first = own[key][0].start_mark.line + 1
+                self._fault(key_node, f"duplicate key {key!r}; the first is on line {first}")
+                continue
+            own[key] = key_node, value_node
+        pairs = merged | own
+        self._document._pairs[id(node)] = pairs  # noqa: SLF001
+        found = {key: self._convert(value) for key, (_, value) in pairs.items()}
+        weight = 1 + sum(part for _, part in found.values())
+        return {key: data for key, (data, _) in found.items()}, weight
+
+    def _is_merge(self, node: yaml.Node) -> bool:
+        return (
+            isinstance(node, yaml.ScalarNode)
+            and node.value == "<<"
+            and node.tag == _STR
+            and not node.style
+        )
+
+    def _merged(self, node: yaml.Node) -> Iterator[tuple[str, tuple[yaml.Node, yaml.Node]]]:
+        """The pairs that ``<<: node`` brings in; of several mappings the first wins."""
+        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        for source in sources:
+            if not isinstance(source, yaml.MappingNode):
+                self._fault(source, "'<<' takes a mapping or a list of mappings")
+                continue
+            self._convert(source)
+            yield from self._document._pairs.get(id(source), {}).items()  # noqa: SLF001
+
+    def _key(self, node: yaml.Node) -> str | None:
+        value = self._convert(node)[0]
+        if isinstance(value, str):
+            return value
+        shown = f" {node.value!r}" if isinstance(node, yaml.ScalarNode) else ""
+        self._fault(node, f"a key must be text; this one{shown} is {kind_of(value)}", "quotes around it")
+        return None
+
+    def _check_tag(self, node: yaml.Node, expected: str) -> None:
+        if node.tag != expected:
+            self._fault(node, f"unknown tag {_shown_tag(node.tag)!r}")
+
+    def _scalar(self, node: yaml.ScalarNode) -> JsonValue:
+        text = node.value.translate(self._stand_ins) if self._stand_ins else node.value
+        if node.tag == _STR:
+            if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+                self._fault(node, "holds half of a surrogate pair, which is not text")
+            return str(text)
+        if node.tag not in (_NULL, _BOOL, _INT, _FLOAT):
+            self._fault(node, f"unknown tag {_shown_tag(node.tag)!r}")
+            return str(text)
+        value = _plain_value(node.tag, text)
+        if value is None and node.tag != _NULL:
+            self._fault(node, f"{text!r} is not a usable number", "quotes around it, if it is text")
+        return value
+
+
+def _plain_value(tag: str, text: str) -> JsonValue:
+    """The value of a scalar by its tag; None for numbers that cannot be used."""
+    if tag == _NULL:
+        return None
+    if tag == _BOOL:
+        return {"true": True, "false": False}.get(text.lower())
+    try:
+        if tag == _INT:
+            return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _shown_tag(tag: str) -> str:
+    return "!!" + tag.removeprefix(_TAG) if tag.startswith(_TAG) else tag
+
+
+def value_at(data: JsonValue, at: DataPath) -> JsonValue:
+    """The value at a place; None where there is none."""
+    for step in at:
+        if isinstance(data, dict):
+            data = data.get(str(step))
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            data = data[step]
+        else:
+            return None
+    return data
+
+
+def kind_of(value: object) -> str:
+    """What a value is, for people."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "a truth value"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"

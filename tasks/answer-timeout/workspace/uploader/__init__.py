@@ -1,0 +1,1 @@
+"""Sends files to the archive."""

@@ -1,0 +1,1 @@
+"""Keeps track of what is in stock."""

@@ -1,0 +1,5 @@
+from stock.reports import page
+
+
+def test_page():
+    assert "tea" in page(["tea"])

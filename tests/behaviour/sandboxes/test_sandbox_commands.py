@@ -1,0 +1,373 @@
+"""How one command runs and ends, the same in every sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from pytest_agentbench.errors import SandboxClosed
+from pytest_agentbench.model.contracts import Sandbox, SandboxDriver, SandboxRequest, Template
+from pytest_agentbench.model.run import Completed
+from pytest_agentbench.model.task import SandboxSpec
+
+T = TypeVar("T")
+HANG_S = 20.0
+
+
+def inside(
+    driver: SandboxDriver,
+    template: Template,
+    body: Callable[[Sandbox], Awaitable[T]],
+    spec: SandboxSpec = SandboxSpec(),
+) -> T:
+    """Open a sandbox, do ``body`` in it, and close it."""
+
+    async def whole() -> T:
+        sandbox = await driver.open(template, SandboxRequest(spec))
+        try:
+            return await body(sandbox)
+        finally:
+            await sandbox.close()
+
+    return asyncio.run(whole())
+
+
+def run(
+    driver: SandboxDriver,
+    template: Template,
+    *argv: str,
+    timeout_s: float = HANG_S,
+    stdin: bytes = b"",
+    env: dict[str, str] | None = None,
+    cwd: str | None = None,
+    output_limit: int = 1_000_000,
+) -> Completed:
+    """Run one command in a sandbox of its own."""
+
+    async def body(sandbox: Sandbox) -> Completed:
+        return await sandbox.run(
+            argv, timeout_s=timeout_s, stdin=stdin, env=env, cwd=cwd, output_limit=output_limit
+        )
+
+    return inside(driver, template, body)
+
+
+def alive(marker: str) -> list[int]:
+    """Processes of the host whose command line holds ``marker``."""
+    found = []
+    for each in Path("/proc").iterdir():
+        if each.name.isdigit() and int(each.name) != os.getpid():
+            try:
+                line = (each / "cmdline").read_bytes()
+                state = (each / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if marker.encode() in line and state != "Z":
+                found.append(int(each.name))
+    return found
+
+
+def test_exit_code_and_both_streams_come_back(driver: SandboxDriver, template: Template) -> None:
+    """A command's exit code, output and error output are what it gave."""
+    done = run(driver, template, "sh", "-c", "echo out; echo err >&2; exit 3")
+    assert (done.exit_code, done.stdout.text(), done.stderr.text()) == (3, "out\n", "err\n")
+    assert (done.timed_out, done.launch_error, done.survivors) == (False, None, 0)
+
+
+def test_a_command_that_kills_itself_does_not_count_as_success(
+    driver: SandboxDriver, template: Template
+) -> None:
+    """Death by a signal is told by the signal, or by the exit code that stands for it."""
+    done = run(driver, template, "sh", "-c", "kill -TERM $$")
+    assert (done.exit_code, done.signal) in {(None, 15), (143, None)}
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (("no-such-command",), "No such file or directory"),
+        (("./README.md",), "Permission denied"),
+        (("/workspace/none/such",), "No such file or directory"),
+        (("true", "x" * 3_000_000), "Argument list too long"),
+    ],
+)
+def test_what_cannot_be_executed_is_a_launch_error(
+    driver: SandboxDriver, template: Template, argv: tuple[str, ...], told: str
+) -> None:
+    """A command that cannot be executed says why, and has no exit code."""
+    done = run(driver, template, *argv)
+    assert done.exit_code is None
+    assert told in (done.launch_error or "")
+
+
+def test_a_working_directory_that_is_gone_is_a_launch_error(
+    driver: SandboxDriver, template: Template
+) -> None:
+    """A missing working directory is named, and is no fault of the sandbox."""
+    done = run(driver, template, "true", cwd="no/such/place")
+    assert "no/such/place" in (done.launch_error or "")
+
+
+def test_commands_start_in_the_workspace(driver: SandboxDriver, template: Template) -> None:
+    """The working directory is the workspace, or a directory below it when asked for."""
+
+    async def body(sandbox: Sandbox) -> tuple[str, str, str]:
+        here = await sandbox.run(["pwd"], timeout_s=HANG_S)
+        below = await sandbox.run(["pwd"], timeout_s=HANG_S, cwd=f"{sandbox.workspace}/src")
+        return sandbox.workspace, here.stdout.text().strip(), below.stdout.text().strip()
+
+    workspace, here, below = inside(driver, template, body)
+    assert (here, below) == (workspace, f"{workspace}/src")
+
+
+def test_executable_bits_and_scripts_of_the_template_work(
+    driver: SandboxDriver, template: Template
+) -> None:
+    """A script of the template can be run by its path."""
+    assert run(driver, template, "src/run.sh").stdout.text() == "ran\n"
+
+
+def test_the_environment_is_an_allow_list(
+    driver: SandboxDriver, template: Template, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of the harness's environment is inherited; what is asked for is there."""
+    monkeypatch.setenv("AGENTBENCH_TEST_SECRET", "s3cret")
+
+    async def body(sandbox: Sandbox) -> str:
+        done = await sandbox.run(["env"], timeout_s=HANG_S, env={"MINE": "1", "LANG": "C"})
+        return done.stdout.text()
+
+    text = inside(driver, template, body, SandboxSpec(env={"FROM_TASK": "2"}))
+    names = {line.partition("=")[0] for line in text.splitlines()}
+    assert names - {"PWD"} == {
+        "FROM_TASK", "HOME", "LANG", "MINE", "PATH", "PYTHONDONTWRITEBYTECODE", "TMPDIR",
+    }  # fmt: skip
+    assert "LANG=C\n" in text
+
+
+def test_home_and_temporary_directory_are_private_and_writable(
+    driver: SandboxDriver, template: Template
+) -> None:
+    """HOME and TMPDIR are empty and writable, and kept from one command to the next."""
+
+    async def body(sandbox: Sandbox) -> tuple[str, str]:
+        first = await sandbox.run(
+            ["sh", "-c", 'ls -A "$HOME" "$TMPDIR" | grep -v : ; echo x > "$HOME/a"; echo y > "$TMPDIR/b"'],
+            timeout_s=HANG_S,
+        )
+        second = await sandbox.run(["sh", "-c", 'cat "$HOME/a" "$TMPDIR/b"'], timeout_s=HANG_S)
+        return first.stdout.text().strip(), second.stdout.text()
+
+    assert inside(driver, template, body) == ("", "x\ny\n")
+
+
+def test_input_of_megabytes_arrives_whole(driver: SandboxDriver, template: Template) -> None:
+    """5 MB of input are read by the command to the last byte."""
+    assert run(driver, template, "wc", "-c", stdin=b"x" * 5_000_000).stdout.text() == "5000000\n"
+
+
+def test_input_that_nobody_reads_harms_nothing(driver: SandboxDriver, template: Template) -> None:
+    """A command that never reads its 5 MB of input ends as any other."""
+    assert run(driver, template, "true", stdin=b"x" * 5_000_000).exit_code == 0
+
+
+def test_input_is_read_only(driver: SandboxDriver, template: Template) -> None:
+    """A command cannot write to what it reads from."""
+    done = run(driver, template, "sh", "-c", "echo more >&0", stdin=b"prompt")
+    assert done.exit_code != 0
+
+
+def test_any_bytes_come_back(driver: SandboxDriver, template: Template) -> None:
+    """Output that is no UTF-8 arrives byte by byte."""
+    done = run(driver, template, "printf", r"\377\000\200")
+    assert done.stdout.head == b"\xff\x00\x80"
+
+
+def test_a_flood_keeps_both_its_ends(driver: SandboxDriver, template: Template) -> None:
+    """Of 200 MB, the first and last half of the limit are kept, and the total is counted."""
+    script = "echo first; yes | head -c 200000000; echo last"
+    done = run(driver, template, "sh", "-c", script, output_limit=1000, timeout_s=60)
+    assert done.exit_code == 0
+    assert done.stdout.total == 200_000_000 + 6 + 5
+    assert (len(done.stdout.head), len(done.stdout.tail)) == (500, 500)
+    assert done.stdout.head.startswith(b"first\n")
+    assert done.stdout.tail.endswith(b"\nlast\n")
+
+
+def test_output_within_the_limit_is_whole(driver: SandboxDriver, template: Template) -> None:
+    """Output of exactly the limit is kept whole, in one piece."""
+    done = run(driver, template, "sh", "-c", "printf 0123456789", output_limit=10)
+    assert (done.stdout.head, done.stdout.truncated) == (b"0123456789", False)
+
+
+def test_wall_time_kills_a_command(driver: SandboxDriver, template: Template) -> None:
+    """A command over its time is killed, keeps what it had printed, and has no exit code."""
+    began = time.monotonic()
+    done = run(
+        driver, template, "sh", "-c", "trap '' TERM; echo begun; sleep 60", timeout_s=1.0
+    )
+    assert time.monotonic() - began < HANG_S
+    assert (done.timed_out, done.exit_code, done.survivors) == (True, None, 0)
+    assert done.stdout.text() == "begun\n"
+
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.chdir("/")
+        os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(300)", sys.argv[1]],
+                  {})
+    os._exit(0)
+os.wait()
+print("left", flush=True)
+if sys.argv[2] == "stay":
+    time.sleep(300)
+"""
+
+
+@pytest.mark.parametrize("ends", ["leave", "stay"])
+def test_a_daemon_dies_with_its_command(
+    driver: SandboxDriver, template: Template, ends: str
+) -> None:
+    """A process in a session of its own, its environment emptied, holding the output open,
+    is dead when ``run`` returns: after a normal end, and after a time-out."""
+    marker = f"daemon-{os.getpid()}-{driver.name}-{ends}"
+
+    async def body(sandbox: Sandbox) -> tuple[Completed, list[int]]:
+        argv = [sandbox.python, "-I", "-c", DAEMON, marker, ends]
+        done = await sandbox.run(argv, timeout_s=3.0)
+        return done, alive(marker)
+
+    began = time.monotonic()
+    done, left = inside(driver, template, body)
+    assert time.monotonic() - began < HANG_S
+    assert done.timed_out == (ends == "stay")
+    assert (done.stdout.text(), done.survivors, left) == ("left\n", 0, [])
+
+
+def test_a_cancelled_run_kills_its_command(driver: SandboxDriver, template: Template) -> None:
+    """Cancellation kills everything before it goes on."""
+    marker = f"cancelled-{os.getpid()}-{driver.name}"
+
+    async def body(sandbox: Sandbox) -> list[int]:
+        argv = [sandbox.python, "-I", "-c", DAEMON, marker, "stay"]
+        task = asyncio.create_task(sandbox.run(argv, timeout_s=60))
+        for _ in range(200):
+            await asyncio.sleep(0.05)
+            if len(alive(marker)) >= 2:
+                break
+        assert alive(marker)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return alive(marker)
+
+    assert inside(driver, template, body) == []
+
+
+def test_many_sandboxes_share_one_loop_without_threads(
+    driver: SandboxDriver, template: Template
+) -> None:
+    """Twenty commands at once need no thread, keep apart, and leave no descriptor open."""
+
+    async def one(number: int) -> tuple[str, int]:
+        sandbox = await driver.open(template, SandboxRequest(SandboxSpec()))
+        done = await sandbox.run(
+            ["sh", "-c", f"echo {number} > own; sleep 0.5; cat own"], timeout_s=HANG_S
+        )
+        threads = threading.active_count()
+        await sandbox.close()
+        return done.stdout.text().strip(), threads
+
+    async def whole() -> tuple[list[tuple[str, int]], int, int]:
+        await one(0)
+        before = len(os.listdir("/proc/self/fd"))
+        rows = await asyncio.gather(*(one(number) for number in range(20)))
+        return rows, before, len(os.listdir("/proc/self/fd"))
+
+    threads_before = threading.active_count()
+    rows, fds_before, fds_after = asyncio.run(whole())
+    assert [text for text, _ in rows] == [str(number) for number in range(20)]
+    assert max(threads for _, threads in rows) == threads_before
+    assert fds_after == fds_before
+
+
+def test_closing_ends_a_running_command(driver: SandboxDriver, template: Template) -> None:
+    """``close`` kills what still runs; the waiting ``run`` says that its sandbox is gone."""
+
+    async def whole() -> None:
+        sandbox = await driver.open(template, SandboxRequest(SandboxSpec()))
+        task = asyncio.create_task(sandbox.run(["sleep", "60"], timeout_s=60))
+        await asyncio.sleep(0.3)
+        await sandbox.close()
+        with pytest.raises(SandboxClosed):
+            await task
+
+    began = time.monotonic()
+    asyncio.run(whole())
+    assert time.monotonic() - began < HANG_S
+
+
+def test_no_descriptor_of_the_harness_is_inherited(
+    driver: SandboxDriver, template: Template, tmp_path: Path
+) -> None:
+    """A command has its three standard streams and nothing else, whatever the harness holds."""
+    secret = tmp_path / "secret"
+    secret.write_text("x")
+    with secret.open() as held:
+        os.set_inheritable(held.fileno(), True)
+        # Listed by the shell itself: ls would hold a descriptor of the directory.
+        done = run(driver, template, "sh", "-c", "echo /proc/$$/fd/*")
+    names = {Path(word).name for word in done.stdout.text().split()}
+    assert {name for name in names if int(name) > 2} <= {"3"}
+    assert "0" in names
+
+
+def test_zombies_of_a_command_are_reaped(local: SandboxDriver, template: Template) -> None:
+    """Orphans that the harness adopted are waited for."""
+
+    def zombies() -> list[str]:
+        found = []
+        for each in Path("/proc").iterdir():
+            if each.name.isdigit():
+                try:
+                    fields = (each / "stat").read_text().rpartition(")")[2].split()
+                except OSError:
+                    continue
+                if fields[0] == "Z" and int(fields[1]) == os.getpid():
+                    found.append(each.name)
+        return found
+
+    run(local, template, "sh", "-c", "(setsid sleep 100 &) ; (setsid sleep 0.05 &) ; sleep 0.2")
+    assert zombies() == []
+
+
+def test_a_stranger_in_the_harness_is_left_alone(
+    local: SandboxDriver, template: Template
+) -> None:
+    """A server that a fixture starts while a command runs is not taken for its orphan."""
+    import subprocess
+
+    servers = []
+
+    async def body(sandbox: Sandbox) -> Completed:
+        task = asyncio.create_task(sandbox.run(["sleep", "0.5"], timeout_s=HANG_S))
+        await asyncio.sleep(0.2)
+        servers.append(subprocess.Popen(["sleep", "60"], start_new_session=True))
+        return await task
+
+    done = inside(local, template, body)
+    server = servers[0]
+    try:
+        assert (done.exit_code, server.poll()) == (0, None)
+    finally:
+        server.kill()
+        server.wait()

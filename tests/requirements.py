@@ -1,0 +1,37 @@
+"""What the tests need from the machine, and what happens when it is not there.
+
+``AGENTBENCH_REQUIRE=bubblewrap,...`` names what a provisioned machine must have:
+there a missing piece is a failure, because a skip would mean "tested less".
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+
+import pytest
+
+
+def require(what: str) -> None:
+    """Return when ``what`` works here; else skip, or fail where it was promised."""
+    problem = _PROBES[what]()
+    if problem is None:
+        return
+    promised = os.environ.get("AGENTBENCH_REQUIRE", "").replace(" ", "").split(",")
+    if what in promised:
+        pytest.fail(f"AGENTBENCH_REQUIRE names {what}, but {problem}", pytrace=False)
+    pytest.skip(f"needs {what}: {problem}")
+
+
+@cache
+def _bubblewrap() -> str | None:
+    if shutil.which("bwrap") is None:
+        return "bwrap is not installed"
+    walls = ["--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc"]
+    done = subprocess.run(["bwrap", *walls, "true"], capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else f"bwrap does not start: {done.stderr.strip()}"
+
+
+_PROBES = {"bubblewrap": _bubblewrap}
