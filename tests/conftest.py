@@ -12,6 +12,10 @@ import pytest_agentbench
 
 pytest_plugins = ["pytester"]
 
+# pytester gives every test a home of its own; staging pytest anew for each would take
+# longer than the tests.
+os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+
 # No deadline: two cores that run four workers make every one of them slow at times.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)

@@ -85,14 +85,14 @@ records = st.builds(
     outcome=st.sampled_from(Outcome),
     reason=st.none() | st.sampled_from(Reason),
     message=_texts,
-    score=_maybe_numbers,
+    score=st.none() | st.floats(0, 1),
     oracles=st.lists(
         st.builds(
             OracleRow,
             name=_texts,
             kind=_texts,
             passed=st.booleans(),
-            score=_numbers,
+            score=st.floats(0, 1),
             weight=_numbers,
             required=st.booleans(),
             reason=_texts,

@@ -1,4 +1,4 @@
-"""The program that runs hidden tests inside a sandbox; staged beside them, started with ``-I``.
+"""The program that runs hidden tests inside a sandbox; staged beside them, started with ``-I -B``.
 
 Knows the standard library and pytest only, and runs on Python 3.9 and later.
 Standard input holds one JSON object: ``pytest`` (the directory that holds it),
@@ -33,7 +33,7 @@ def main() -> None:
     request = json.loads(sys.stdin.buffer.read())
     # The request must not be there to be read again: it says where the report is.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.dont_write_bytecode = True
+    # For processes that the tests start; this one was told by ``-B``.
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
@@ -69,7 +69,9 @@ def pytest_arguments(request: dict[str, str]) -> list[str]:
         "-rfEsxX",
     ]
     # One file that cannot be imported must not keep the others from their scores.
-    options += ["--collect-only", "-q"] if request["collect"] else ["--continue-on-collection-errors"]
+    options += (
+        ["--collect-only", "-q"] if request["collect"] else ["--continue-on-collection-errors"]
+    )
     return [*options, request["tests"]]
 
 
@@ -129,8 +131,10 @@ class Reporter:
 
 def _why(report: pytest.CollectReport | pytest.TestReport) -> str:
     longrepr = report.longrepr
+    if hasattr(report, "wasxfail"):
+        return str(report.wasxfail)[:_TEXT_LIMIT]
     if isinstance(longrepr, tuple):  # a skip: file, line, reason
-        return str(longrepr[-1])[:_TEXT_LIMIT]
+        return str(longrepr[-1])[:_TEXT_LIMIT].removeprefix("Skipped: ")
     crash = getattr(longrepr, "reprcrash", None)
     if crash is not None:
         return str(crash.message)[:_TEXT_LIMIT]

@@ -187,7 +187,8 @@ def file_name(text: str) -> str:
     directory nor meet another.
     """
     safe = re.sub(r"[^\w.+=,#~-]", "_", text)[:_LONGEST_NAME]
-    if safe == text != "" and not text.startswith(".") and len(os.fsencode(text)) <= 2 * _LONGEST_NAME:
+    plain = safe == text and text[:1] not in ("", ".")
+    if plain and len(os.fsencode(text)) <= 2 * _LONGEST_NAME:
         return text
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
     stem = os.fsencode(safe.lstrip("."))[:_LONGEST_NAME].decode("utf-8", "ignore")

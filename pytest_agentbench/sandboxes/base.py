@@ -1,9 +1,8 @@
 """What `local` and `bubblewrap` share: one directory a sandbox, on the host.
 
-    <random>/workspace   a copy of the template
-    <random>/home, tmp   HOME and TMPDIR
-    <random>/staged/X    what ``put`` laid down, read-only inside
-    <random>/scratch/X   what ``scratch`` made, writable inside
+- ``workspace``: a copy of the template;
+- ``home`` and ``tmp``: HOME and TMPDIR;
+- random names: what ``put`` laid down, read-only inside, and what ``scratch`` made.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pytest_agentbench.model.contracts import Capabilities, SandboxRequest, Temp
 from pytest_agentbench.model.run import DEFAULT_OUTPUT_LIMIT, Changes, Completed
 from pytest_agentbench.model.task import Blob, SandboxSpec
 from pytest_agentbench.sandboxes.area import WorkArea, remove_tree
-from pytest_agentbench.sandboxes.beneath import read_below, root_of, write_below
+from pytest_agentbench.sandboxes.beneath import read_below, root_of, stage, write_below
 from pytest_agentbench.sandboxes.delta import count_lines
 from pytest_agentbench.sandboxes.manifest import compare
 from pytest_agentbench.sandboxes.process import Tree
@@ -67,15 +66,11 @@ class Places:
         """The workspace on the host."""
         return self.root / "workspace"
 
-    def inside(self, kind: str, name: str = "") -> str:
-        """The path inside of ``workspace``, ``home``, ``tmp`` or one staged or scratch directory."""
+    def inside(self, name: str) -> str:
+        """The path inside of one directory of the sandbox's."""
         if self.inside_root is None:
-            return str(self.root / kind / name) if name else str(self.root / kind)
-        return {
-            "workspace": "/workspace",
-            "home": "/home/user",
-            "tmp": "/tmp",  # noqa: S108 - inside, and private
-        }.get(kind, f"/{name}")
+            return f"{self.root}/{name}"
+        return "/home/user" if name == "home" else f"{self.inside_root}{name}"
 
 
 class DirectorySandbox(abc.ABC):
@@ -124,15 +119,15 @@ class DirectorySandbox(abc.ABC):
     async def prepare(self) -> None:
         """Make the directories and fill the workspace. Raises ``SandboxError``."""
         try:
-            for kind in ("workspace", "home", "tmp", "staged", "scratch"):
-                (self._places.root / kind).mkdir(mode=0o755)
+            for name in ("workspace", "home", "tmp"):
+                os.mkdir(f"{self._places.root}/{name}", 0o755)
         except OSError as fault:
             raise SandboxError(f"no room for a sandbox: {fault}", where=self.driver) from fault
-        await self._work(self._big, copy_template, self._template, self._places.workspace)
+        await self._work(copy_template, self._big, self._template, self._places.workspace)
         delta = self._request.delta
         if delta is not None and not delta.empty:
             big = len(delta.changes) > _SMALL_TREE
-            await self._work(big, apply_changes, delta, self._places.workspace)
+            await self._work(apply_changes, big, delta, self._places.workspace)
 
     async def run(
         self,
@@ -163,32 +158,23 @@ class DirectorySandbox(abc.ABC):
         """Stage files; see ``model.contracts.Sandbox``."""
         self._check_open()
         name = secrets.token_hex(8)
-        directory = self._places.root / "staged" / name
         try:
-            directory.mkdir(mode=0o755)
-            with root_of(directory) as root:
-                for path, blob in files.items():
-                    write_below(root, os.fsencode(path), blob.data, executable=blob.executable)
-            for path, _, names in os.walk(directory):
-                for each in names:
-                    file = Path(path, each)
-                    file.chmod(file.stat().st_mode & 0o555)
-                Path(path).chmod(0o555)
+            stage(self._places.root / name, files)
         except (OSError, ValueError) as fault:
             raise SandboxError(f"files cannot be staged: {fault}", where=self.driver) from fault
         self._staged.append(name)
-        return self._places.inside("staged", name)
+        return self._places.inside(name)
 
     async def scratch(self) -> str:
         """Make a writable directory; see ``model.contracts.Sandbox``."""
         self._check_open()
         name = secrets.token_hex(8)
         try:
-            (self._places.root / "scratch" / name).mkdir(mode=0o755)
+            os.mkdir(f"{self._places.root}/{name}", 0o755)
         except OSError as fault:
             raise SandboxError(f"no scratch directory: {fault}", where=self.driver) from fault
         self._scratches.append(name)
-        return self._places.inside("scratch", name)
+        return self._places.inside(name)
 
     async def read(self, path: str, *, limit: int) -> bytes | None:
         """Read a regular file; see ``model.contracts.Sandbox``."""
@@ -220,7 +206,8 @@ class DirectorySandbox(abc.ABC):
         self._check_open()
         self._settled = True
         await self._kill()
-        return await self._work(self._grown(), self._compare)
+        self._big = self._big or self._grown()
+        return await self._work(self._compare, self._big)
 
     async def close(self) -> None:
         """Kill every process and remove every trace. Idempotent."""
@@ -228,7 +215,8 @@ class DirectorySandbox(abc.ABC):
             return
         self._closed = True
         await self._kill()
-        await self._work(self._grown(), remove_tree, self._places.root)
+        big = self._big or (not self._settled and self._grown())
+        await self._work(remove_tree, big, self._places.root)
 
     def _compare(self) -> Changes:
         inside = self._places.inside_root
@@ -258,9 +246,8 @@ class DirectorySandbox(abc.ABC):
         """The host directory, and the name below it, of a path that may be read."""
         whole = PurePosixPath(self.workspace, path)
         bases = {self.workspace: self._places.workspace}
-        for kind, names in (("staged", self._staged), ("scratch", self._scratches)):
-            for name in names:
-                bases[self._places.inside(kind, name)] = self._places.root / kind / name
+        for name in (*self._staged, *self._scratches):
+            bases[self._places.inside(name)] = self._places.root / name
         for inside, directory in bases.items():
             if whole != PurePosixPath(inside) and whole.is_relative_to(inside):
                 return directory, str(whole.relative_to(inside))
@@ -268,7 +255,7 @@ class DirectorySandbox(abc.ABC):
 
     def _check_open(self) -> None:
         if self._closed:
-            raise SandboxClosed(f"the sandbox {self._request.label} was torn down".replace("  ", " "))
+            raise SandboxClosed("the sandbox was torn down", where=self._request.label)
 
     def _enter(self, tree: Tree) -> None:
         self._trees.add(tree)
@@ -286,18 +273,20 @@ class DirectorySandbox(abc.ABC):
         await self._idle.wait()
 
     def _grown(self) -> bool:
-        """Whether the tree is too big to be handled between two turns of the loop."""
-        if self._big:
-            return True
+        """Whether the workspace is too big to be handled between two turns of the loop."""
         left = _SMALL_TREE
-        for _, directories, names in os.walk(self._places.root):
+        for _, directories, names in os.walk(self._places.workspace):
             left -= len(directories) + len(names)
             if left < 0:
                 return True
         return False
 
     async def _work(
-        self, big: bool, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs  # noqa: FBT001
+        self,
+        function: Callable[_P, _T],
+        big: bool,  # noqa: FBT001 - keywords are the function's
+        *args: _P.args,
+        **kwargs: _P.kwargs,
     ) -> _T:
         if big:
             return await asyncio.to_thread(function, *args, **kwargs)

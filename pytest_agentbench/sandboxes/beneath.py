@@ -10,11 +10,15 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pytest_agentbench.model.task import Blob
+
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOR_ALL = 0o755
+_TO_READ = 0o555
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -62,6 +66,18 @@ def write_below(root: int, name: bytes, data: bytes, *, executable: bool = False
     with directory_below(root, above, make=True) as parent:
         remove_entry(parent, last)
         create(parent, last, data, executable=executable)
+
+
+def stage(directory: Path, files: Mapping[str, Blob]) -> None:
+    """Make a directory that holds some files, and that nobody is to write to."""
+    directory.mkdir(mode=0o755)
+    with root_of(directory) as root:
+        for name, blob in files.items():
+            write_below(root, os.fsencode(name), blob.data, executable=blob.executable)
+    for path, _, names in os.walk(directory):
+        for each in names:
+            os.chmod(f"{path}/{each}", os.stat(f"{path}/{each}").st_mode & _TO_READ)
+        os.chmod(path, _TO_READ)
 
 
 def create(parent: int, name: bytes, data: bytes, *, executable: bool = False) -> None:
@@ -118,6 +134,12 @@ def open_regular(parent: int, name: bytes) -> int:
     return fd
 
 
+def make_directory(parent: int, name: bytes) -> None:
+    """A new directory, whatever the harness's own umask is."""
+    os.mkdir(name, _FOR_ALL, dir_fd=parent)
+    os.chmod(name, _FOR_ALL, dir_fd=parent)
+
+
 def remove_entry(parent: int, name: bytes) -> None:
     """Remove what stands at a name in an open directory: a file, a link or a whole tree."""
     try:
@@ -147,5 +169,4 @@ def _make_directory(parent: int, name: bytes) -> None:
         os.unlink(name, dir_fd=parent)
     except FileNotFoundError:
         pass
-    os.mkdir(name, 0o755, dir_fd=parent)
-    os.chmod(name, 0o755, dir_fd=parent)
+    make_directory(parent, name)

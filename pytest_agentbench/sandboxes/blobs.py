@@ -13,9 +13,7 @@ LIMIT_BYTES = 1 << 30
 """Bytes that one tree may hold: it is kept in memory for as long as the session lasts."""
 
 
-def read_tree(
-    tree: FileTree, *, where: str, limit_bytes: int = LIMIT_BYTES
-) -> dict[str, Blob]:
+def read_tree(tree: FileTree, *, where: str, limit_bytes: int = LIMIT_BYTES) -> dict[str, Blob]:
     """All regular files of a tree by relative POSIX name, in name order; inline texts win.
 
     Symlinks that stay inside the tree are replaced by what they point to. ``where``
@@ -97,7 +95,8 @@ class _Reader:
                 self._file(path, name, status)
             else:
                 raise self._fault(
-                    f"{name!r} is neither a file nor a directory", "remove it (socket, FIFO, device)"
+                    f"{name!r} is neither a file nor a directory",
+                    "remove it (socket, FIFO, device)",
                 )
         except OSError as error:
             raise self._fault(f"{name!r} cannot be read: {error.strerror}") from error

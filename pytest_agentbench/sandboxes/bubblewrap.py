@@ -114,9 +114,10 @@ class BubblewrapDriver:
         view.show("/", "/")
         view.mounts["/proc"] = ("--proc", "/proc")
         view.mounts["/dev"] = ("--dev", "/dev")
-        arguments = [*_WALLS, "--unshare-net", *view.arguments({})]
+        # As PID 1, or else bwrap ends first and leaves its reaper behind as our zombie.
+        arguments = [*_WALLS, "--unshare-net", "--as-pid-1", *view.arguments({})]
         try:
-            done = subprocess.run(  # noqa: S603 - our own command
+            done = subprocess.run(
                 [self._program, *arguments, "--", "/bin/sh", "-c", ":"],
                 capture_output=True,
                 check=False,
@@ -130,8 +131,10 @@ class BubblewrapDriver:
             raise SandboxError(
                 f"bwrap cannot put up its walls: {done.stderr.decode(errors='replace').strip()}",
                 where="sandbox bubblewrap",
-                advice="allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1,"
-                " kernel.apparmor_restrict_unprivileged_userns=0; in a container, a privileged one)",
+                advice="allow unprivileged user namespaces (sysctl"
+                " kernel.unprivileged_userns_clone=1 and"
+                " kernel.apparmor_restrict_unprivileged_userns=0);"
+                " in a container, a privileged one",
             )
         limits = cgroups.probe()
         return Capabilities(
@@ -228,17 +231,16 @@ class BubblewrapSandbox(DirectorySandbox):
             tree.close()
 
     def _arguments(self, status: int, env: dict[str, str], cwd: str) -> bytes:
-        """All that bwrap is told, NUL-separated: not on its command line, where the
-        environment with its secrets would be seen by every user of the host."""
-        root = self._places.root
+        """All that bwrap is told, NUL-separated.
+
+        It is not on bwrap's command line, where every user of the host would see the
+        environment and its secrets.
+        """
         own: dict[str, tuple[str, ...]] = {}
-        for kind in ("workspace", "home", "tmp"):
-            place = self._places.inside(kind)
-            own[place] = ("--bind", str(root / kind), place)
-        for name in self._staged:
-            own[f"/{name}"] = ("--ro-bind", str(root / "staged" / name), f"/{name}")
-        for name in self._scratches:
-            own[f"/{name}"] = ("--bind", str(root / "scratch" / name), f"/{name}")
+        for name in ("workspace", "home", "tmp", *self._staged, *self._scratches):
+            place = self._places.inside(name)
+            how = "--ro-bind" if name in self._staged else "--bind"
+            own[place] = (how, f"{self._places.root}/{name}", place)
         words = [
             *_WALLS,
             *(() if self._request.network else ("--unshare-net",)),
@@ -252,7 +254,7 @@ class BubblewrapSandbox(DirectorySandbox):
         ]
         for name, value in env.items():
             words += ["--setenv", name, value]
-        return b"".join(os.fsencode(word) + b"\0" for word in words)
+        return os.fsencode("\0".join(words) + "\0")
 
 
 def _completed(ended: Ended, status: Status, *, struck: bool, out_of_memory: bool) -> Completed:

@@ -11,9 +11,7 @@ from pytest_agentbench.model.contracts import SandboxDriver
 _UNISOLATED = "local"
 
 
-def choose(
-    name: str, drivers: Mapping[str, SandboxDriver], *, trusted: bool
-) -> SandboxDriver:
+def choose(name: str, drivers: Mapping[str, SandboxDriver], *, trusted: bool) -> SandboxDriver:
     """The driver of that name; for ``auto`` the first that isolates here.
 
     ``trusted`` agents are ours and deterministic: where nothing isolates they
@@ -47,8 +45,6 @@ def _named(name: str, drivers: Mapping[str, SandboxDriver]) -> SandboxDriver:
     if driver is None:
         close = get_close_matches(name, drivers, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ";"
-        raise SandboxError(
-            f"unknown sandbox {name!r}{hint} known: {', '.join(sorted(drivers))}"
-        )
+        raise SandboxError(f"unknown sandbox {name!r}{hint} known: {', '.join(sorted(drivers))}")
     driver.probe()  # says why it does not work here
     return driver

@@ -1,8 +1,7 @@
 """A small shell beside the harness that kills running commands if the harness is killed.
 
 It costs one process a session. A wrapper such as ``setpriv --pdeathsig`` costs a
-millisecond for every command, and kills its first process only. In ``bubblewrap``
-the walls themselves die with their parent.
+millisecond for every command, and kills its first process only.
 """
 
 from __future__ import annotations
@@ -25,12 +24,18 @@ while read -r word; do
     -*) live="${live%% $pid *} ${live#* $pid }" ;;
   esac
 done
-for pid in $live; do kill -KILL -- "-$pid"; done
+for pid in $live; do kill -s KILL -- "-$pid"; done
 """
 
 _lock = threading.Lock()
 _watch: subprocess.Popen[bytes] | None = None
 _owner = 0
+
+
+def start() -> None:
+    """Have the watcher ready, so that a command is told to it as soon as it runs."""
+    with _lock:
+        _started()
 
 
 def enter(group: int) -> None:
@@ -51,7 +56,7 @@ def own() -> set[int]:
 
 def close() -> None:
     """End the watcher. The next command starts another."""
-    global _watch  # noqa: PLW0603 - one watcher a process
+    global _watch
     with _lock:
         watch, _watch = _watch, None
     if watch is None or _owner != os.getpid():

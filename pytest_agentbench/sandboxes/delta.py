@@ -139,8 +139,7 @@ def _count(old: list[str], new: list[str]) -> tuple[int, int]:
     if not before or not after or max(len(before), len(after)) > _LINES_LIMIT:
         return len(after), len(before)
     same = sum(
-        block.size
-        for block in difflib.SequenceMatcher(None, before, after).get_matching_blocks()
+        block.size for block in difflib.SequenceMatcher(None, before, after).get_matching_blocks()
     )
     return len(after) - same, len(before) - same
 

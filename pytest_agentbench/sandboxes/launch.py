@@ -14,7 +14,9 @@ def why_not(program: str, path: str, cwd: Path) -> str | None:
     """Why ``program`` cannot be executed from ``cwd`` with that PATH; None when it can."""
     if not cwd.is_dir():
         return f"cannot execute {program!r}: the working directory {str(cwd)!r} does not exist"
-    names = [program] if "/" in program else [f"{each or '.'}/{program}" for each in path.split(":")]
+    names = (
+        [program] if "/" in program else [f"{each or '.'}/{program}" for each in path.split(":")]
+    )
     worst = errno.ENOENT
     for name in names:
         fault = _fault(cwd / name)

@@ -51,9 +51,7 @@ class LocalDriver:
     @cached_property
     def _capabilities(self) -> Capabilities:
         limits = cgroups.probe()
-        notes = dict.fromkeys(
-            ("isolates_processes", "hides_host", "controls_network"), _NO_WALLS
-        )
+        notes = dict.fromkeys(("isolates_processes", "hides_host", "controls_network"), _NO_WALLS)
         return Capabilities(
             limits_memory=limits.memory,
             limits_cpus=limits.cpus,

@@ -35,8 +35,10 @@ _CHUNK = 1 << 20
 
 @dataclass(slots=True)
 class Listing:
-    """All that was found below a directory. ``targets`` are the symlinks'; ``faults`` say
-    what could not be read, and why."""
+    """All that was found below a directory.
+
+    ``targets`` are the symlinks'; ``faults`` say what could not be read, and why.
+    """
 
     entries: dict[bytes, Entry] = field(default_factory=dict)
     targets: dict[bytes, bytes] = field(default_factory=dict)
@@ -160,7 +162,7 @@ def _directory(fd: int, name: bytes, path: bytes, about: os.stat_result, _: List
 def _symlink(fd: int, name: bytes, path: bytes, about: os.stat_result, into: Listing) -> Entry:
     target = os.readlink(name, dir_fd=fd)
     into.targets[path] = target
-    return Entry(EntryKind.SYMLINK, False, about.st_size, digest_bytes(target))
+    return Entry(EntryKind.SYMLINK, size=about.st_size, digest=digest_bytes(target))
 
 
 def _other(fd: int, name: bytes, path: bytes, about: os.stat_result, _: Listing) -> Entry:

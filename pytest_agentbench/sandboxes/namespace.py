@@ -13,6 +13,7 @@ import os
 import signal
 from dataclasses import dataclass
 
+from pytest_agentbench.sandboxes import deathwatch
 from pytest_agentbench.sandboxes.proc import descendants_of
 from pytest_agentbench.sandboxes.process import open_pidfd, readable
 from pytest_agentbench.sandboxes.sweep import become_subreaper
@@ -34,6 +35,7 @@ class Namespace:
     def __init__(self) -> None:
         # The first process inside outlives bwrap by a moment; as our child it is reaped.
         become_subreaper()
+        deathwatch.start()
         self._loop = asyncio.get_running_loop()
         self._reader, self.writer = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._reader, False)
@@ -46,6 +48,9 @@ class Namespace:
         """Remember bwrap's own process."""
         self._leader = pid
         self._close_writer()
+        # bwrap dies with its parent, but not in its first milliseconds: killed there, it
+        # was seen to leave a process behind that waits for ever.
+        deathwatch.enter(pid)
 
     def strike(self) -> int:
         """SIGKILL bwrap and all below it: from outside, everything in the namespace is."""
@@ -67,12 +72,13 @@ class Namespace:
             return 0
         if not await readable(self._first, _PATIENCE_S):
             return 1
-        with contextlib.suppress(ChildProcessError):
-            os.waitid(os.P_PIDFD, self._first, os.WEXITED | os.WNOHANG)
+        self._reap()
         return 0
 
     def gone(self) -> None:
         """Forget the processes."""
+        if self._leader:
+            deathwatch.leave(self._leader)
         self._leader = 0
 
     def close(self) -> None:
@@ -120,6 +126,11 @@ class Namespace:
         if child is not None:
             with contextlib.suppress(OSError):
                 self._first = open_pidfd(child)
+
+    def _reap(self) -> None:
+        """Take the first process off the table, if it has become ours."""
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PIDFD, self._first, os.WEXITED | os.WNOHANG)
 
     def _close_writer(self) -> None:
         if self.writer >= 0:

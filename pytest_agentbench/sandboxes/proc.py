@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 
@@ -56,10 +57,8 @@ def touches(pid: int, root: bytes) -> bool:
     if root in environment_of(pid):
         return True
     links = [f"/proc/{pid}/cwd", f"/proc/{pid}/exe", f"/proc/{pid}/root"]
-    try:
+    with contextlib.suppress(OSError):
         links += [f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd")]
-    except OSError:
-        pass
     return any(_link(link).startswith(root) for link in links)
 
 

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -25,6 +26,8 @@ from pytest_agentbench.sandboxes.capture import Capture
 
 _PIDFD_OPEN = 434  # the same number on every architecture
 _ALL_SEALS = 0x0F
+
+_NOTHING = Output()
 
 _leaders: set[int] = set()
 
@@ -60,8 +63,8 @@ class Ended:
 
     returncode: int | None
     duration_s: float
-    stdout: Output = Output()
-    stderr: Output = Output()
+    stdout: Output = _NOTHING
+    stderr: Output = _NOTHING
     timed_out: bool = False
     launch_error: str | None = None
     survivors: int = 0
@@ -187,8 +190,10 @@ async def _live_and_die(
             # SIGKILL cannot be refused; a process stuck in the kernel can only be waited for.
             await readable(pidfd, 10.0)
             survivors = await tree.wither()
-        finally:
+        except BaseException:
             tree.strike()
+            raise
+        finally:
             # Reaped last: until then its process group's number cannot be used again.
             child.poll()
             _leaders.discard(child.pid)
@@ -200,7 +205,7 @@ async def _live_and_die(
 def _start(command: Command, stdout: int, stderr: int) -> subprocess.Popen[bytes]:
     stdin = data_file(command.stdin)
     try:
-        return subprocess.Popen(  # noqa: S603 - running what a task says is the purpose
+        return subprocess.Popen(
             command.argv,
             stdin=stdin,
             stdout=stdout,
@@ -271,12 +276,12 @@ async def readable(fd: int, timeout_s: float) -> bool:
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[bool] = loop.create_future()
 
-    def settle(value: bool) -> None:  # noqa: FBT001 - called back with it
+    def settle(*, value: bool) -> None:
         if not ready.done():
             ready.set_result(value)
 
-    loop.add_reader(fd, settle, True)
-    timer = loop.call_later(max(timeout_s, 0.0), settle, False)
+    loop.add_reader(fd, partial(settle, value=True))
+    timer = loop.call_later(max(timeout_s, 0.0), partial(settle, value=False))
     try:
         return await ready
     finally:

@@ -71,7 +71,7 @@ class Runtime:
 
     def _own(self, python: Path) -> Interpreter:
         try:
-            done = subprocess.run(  # noqa: S603 - the task names it
+            done = subprocess.run(
                 [python, "-I", "-c", _ASK],
                 capture_output=True,
                 check=True,
@@ -87,7 +87,10 @@ class Runtime:
             python,
             (python.parent, Path(real).resolve().parent),
             _distinct(
-                Path(prefix), Path(prefix).resolve(), Path(base), Path(base).resolve(),
+                Path(prefix),
+                Path(prefix).resolve(),
+                Path(base),
+                Path(base).resolve(),
                 *_chain(python),
             ),
             packages=_distinct(Path(prefix), Path(prefix).resolve()),

@@ -120,8 +120,17 @@ def _files(each: Distribution) -> Iterator[tuple[Path, str]]:
 
 def _compile(python: Path, directory: Path) -> None:
     # Unchecked: nobody but us writes there, and a copy elsewhere has other times.
-    subprocess.run(  # noqa: S603 - our own command
-        [python, "-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", directory],
+    subprocess.run(
+        [
+            python,
+            "-I",
+            "-m",
+            "compileall",
+            "-q",
+            "--invalidation-mode",
+            "unchecked-hash",
+            directory,
+        ],
         check=False,
         timeout=_COMPILE_S,
         stdin=subprocess.DEVNULL,

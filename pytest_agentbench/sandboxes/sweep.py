@@ -21,7 +21,6 @@ from pathlib import Path
 
 from pytest_agentbench.sandboxes import deathwatch
 from pytest_agentbench.sandboxes.cgroups import Group
-from pytest_agentbench.sandboxes.process import leaders
 from pytest_agentbench.sandboxes.proc import (
     Stat,
     children_of,
@@ -30,11 +29,12 @@ from pytest_agentbench.sandboxes.proc import (
     stat_of,
     touches,
 )
+from pytest_agentbench.sandboxes.process import leaders
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PATIENCE_S = 2.0
 _RLIMIT_LOCKS = 10
-"""A limit that Linux has not enforced since 2.4.25, and that children inherit: a place for a mark."""
+"""A limit that children inherit, and that Linux has not enforced since 2.4.25: room for a mark."""
 
 _in_flight: set[Sweep] = set()
 
@@ -51,6 +51,7 @@ class Sweep:
 
     def __init__(self, root: Path, group: Group | None = None) -> None:
         become_subreaper()
+        deathwatch.start()
         self._group = group
         self._root = os.fsencode(root)
         self._mark = secrets.randbits(40) + (1 << 40)
@@ -59,6 +60,7 @@ class Sweep:
         self._seen: set[tuple[int, int]] = set()
         self._before = _strangers()
         self._alone = True
+        self._struck = 0
 
     def started(self, pid: int) -> None:
         """Mark the first process, before it can have started many others."""
@@ -81,11 +83,14 @@ class Sweep:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._leader, signal.SIGKILL)
         struck = sum([_kill(pid) for pid in self._members()])
-        return struck or (0 if self._group is None else self._group.strike())
+        if not struck and self._group is not None:
+            struck = self._group.strike()
+        self._struck = struck
+        return struck
 
     async def wither(self) -> int:
         """Strike until a pass finds nothing, for two seconds at most; return what is left."""
-        left = self.strike()
+        left = self._struck  # nobody to be seen: nobody was left to start another
         pause_s = 0.001
         waited_s = 0.0
         while left and waited_s < _PATIENCE_S:

@@ -28,13 +28,16 @@ _PACKAGES = (
 )
 _CONDA = ("envs", "pkgs")
 
+
 @dataclass(slots=True)
 class View:
     """Mounts by their path inside; a later one lies over what an earlier one shows."""
 
     mounts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def show(self, source: str | Path, inside: str | None = None, *, writable: bool = False) -> None:
+    def show(
+        self, source: str | Path, inside: str | None = None, *, writable: bool = False
+    ) -> None:
         """Bind a host path; wins over a mask at the same place."""
         place = inside or str(source)
         self.mounts[place] = ("--bind" if writable else "--ro-bind", str(source), place)
@@ -53,12 +56,12 @@ class View:
             if mount is not None:
                 return mount[0] in ("--ro-bind", "--bind") and mount[1] == here
             here = os.path.dirname(here)
-        return (mount := self.mounts.get("/")) is not None and mount[0] != "--tmpfs"
+        return False
 
     def arguments(self, more: Mapping[str, tuple[str, ...]]) -> list[str]:
         """The mounts as arguments of bwrap, outer places before inner ones."""
         mounts = self.mounts | dict(more)
-        ordered = sorted(mounts, key=lambda place: (len(Path(place).parts), place))
+        ordered = sorted(mounts, key=lambda place: (place.count("/"), place))
         found = [word for place in ordered for word in mounts[place]]
         for place in ordered:
             if mounts[place][0] == "--tmpfs" and place in self.mounts:
@@ -81,12 +84,9 @@ def view_of(
         if not view.shows(str(prefix)):
             view.show(prefix)
     for path in read_only:
-        if not path.exists():
-            raise SandboxError(
-                f"{path} does not exist", where="sandbox.read_only", advice="an existing path"
-            )
+        _refuse(path)
         view.show(path)
-    for place in _package_directories(view, interpreter):
+    for place in _package_directories(interpreter):
         _mask(view, place, furniture)
     for path in hide:
         for place in {os.path.abspath(path), os.path.realpath(path)}:
@@ -97,6 +97,19 @@ def view_of(
 
 PYTEST = "/opt/pytest"
 """Where pytest is seen inside."""
+
+
+def _refuse(path: Path) -> None:
+    if not path.exists():
+        raise SandboxError(
+            f"{path} does not exist", where="sandbox.read_only", advice="an existing path"
+        )
+    if path == Path("/") or path.is_relative_to("/proc") or path.is_relative_to("/dev"):
+        raise SandboxError(
+            f"{path} would show other processes, or everything",
+            where="sandbox.read_only",
+            advice="the directories that are needed, one by one",
+        )
 
 
 def _mask(view: View, place: str, furniture: Furniture) -> None:
@@ -121,7 +134,7 @@ def _show_system(view: View, furniture: Furniture, *, network: bool) -> None:
     view.mounts["/var/tmp"] = ("--symlink", "../tmp", "/var/tmp")  # noqa: S108 - inside
 
 
-def _package_directories(view: View, interpreter: Interpreter) -> list[str]:
+def _package_directories(interpreter: Interpreter) -> list[str]:
     """Installed packages that are no part of the task's own environment."""
     found: list[str] = []
     roots = {"/usr", *map(str, interpreter.prefixes)}

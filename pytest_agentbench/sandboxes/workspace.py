@@ -16,6 +16,7 @@ from pytest_agentbench.sandboxes.area import WorkArea, reap_stale, remove_tree
 from pytest_agentbench.sandboxes.beneath import (
     create,
     directory_below,
+    make_directory,
     open_regular,
     parts_of,
     remove_entry,
@@ -110,9 +111,7 @@ def _blob(text: str) -> Blob:
     return Blob(text.encode("utf-8"), executable=text.startswith("#!"))
 
 
-def _copy_source(
-    source: Path, root: int, hidden: frozenset[tuple[int, int]], where: str
-) -> None:
+def _copy_source(source: Path, root: int, hidden: frozenset[tuple[int, int]], where: str) -> None:
     listing = scan(source.resolve(strict=True))
     _refuse(listing, where)
     with root_of(source.resolve(strict=True)) as fd:
@@ -166,8 +165,7 @@ def _copy_entries(manifest: Manifest, source: int, target: int) -> None:
 def _copy_entry(source: int, target: int, name: bytes, entry: Entry) -> None:
     match entry.kind:
         case EntryKind.DIRECTORY:
-            os.mkdir(name, 0o755, dir_fd=target)
-            os.chmod(name, 0o755, dir_fd=target)
+            make_directory(target, name)
         case EntryKind.SYMLINK:
             os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
         case EntryKind.FILE:

@@ -146,7 +146,9 @@ class TaskBuilder:
     def _prompt(self, draft: _Draft) -> str:
         shape, data, reporter = draft.shape, draft.data, draft.reporter
         if "prompt" in data and "prompt_file" in data:
-            reporter.report(("prompt_file",), "'prompt' and 'prompt_file' exclude each other", key=True)
+            reporter.report(
+                ("prompt_file",), "'prompt' and 'prompt_file' exclude each other", key=True
+            )
             return ""
         text: str | None = None
         at: DataPath = ("prompt",)
@@ -192,7 +194,9 @@ class TaskBuilder:
             if "oracles" not in data or data["oracles"] == []:
                 at: DataPath = ("oracles",) if "oracles" in data else ()
                 draft.reporter.report(
-                    at, "a task without oracles", advice="add oracles: what the agent left is judged by them"
+                    at,
+                    "a task without oracles",
+                    advice="add oracles: what the agent left is judged by them",
                 )
             return ()
         specs, hidden = self._oracles.specs(shape, data, draft.reporter, draft.trees)
@@ -207,34 +211,35 @@ class TaskBuilder:
 
     def _solution(self, draft: _Draft) -> Solution | None:
         shape = draft.shape.solution
-        if not draft.shape.has("solution"):
-            return None
         at: DataPath = ("solution",)
-        given = [key for key in ("path", "run", "files") if shape.has(key)]
-        if len(given) != 1:
-            draft.reporter.report(
-                at, "a solution is a patch, a directory, {run: script} or {files: ...}"
-            )
-            return None
-        if shape.has("files"):
-            return Solution(tree=draft.trees.inline(shape.files, (*at, "files")))
-        if shape.has("run"):
-            script = draft.trees.path(shape.run, (*at, "run"), "file")
-            found = self._hide(draft, (*at, "run"), script)
-            return None if found is None else Solution(script=found)
-        path = self._hide(draft, at, draft.trees.path(shape.path, at, "directory or file"))
+        match [key for key in ("path", "run", "files") if shape.has(key)]:
+            case ["files"]:
+                return Solution(tree=draft.trees.inline(shape.files, (*at, "files")))
+            case ["run"]:
+                script = draft.trees.path(shape.run, (*at, "run"), "file")
+                return Solution(script=self._hide(draft, (*at, "run"), script))
+            case ["path"]:
+                path = draft.trees.path(shape.path, at, "directory or file")
+                return self._solution_on_disk(draft, self._hide(draft, at, path))
+            case _ if draft.shape.has("solution"):
+                message = "a solution is a patch, a directory, {run: script} or {files: ...}"
+                draft.reporter.report(at, message)
+        return None
+
+    @staticmethod
+    def _solution_on_disk(draft: _Draft, path: Path | None) -> Solution | None:
         if path is None:
             return None
         if path.is_dir():
             return Solution(tree=FileTree(path))
-        if path.suffix in _PATCHES:
-            return Solution(patch=path)
-        draft.reporter.report(
-            at,
-            f"{shape.path!r} is no solution: neither a patch (.patch, .diff) nor a directory",
-            advice=f"{{run: {shape.path}}}, if it is a script",
-        )
-        return None
+        if path.suffix not in _PATCHES:
+            text = draft.shape.solution.path
+            draft.reporter.report(
+                ("solution",),
+                f"{text!r} is no solution: neither a patch (.patch, .diff) nor a directory",
+                advice=f"{{run: {text}}}, if it is a script",
+            )
+        return Solution(patch=path)
 
     @staticmethod
     def _hide(draft: _Draft, at: DataPath, path: Path | None) -> Path | None:
@@ -265,8 +270,6 @@ class TaskBuilder:
                     f"{path.name!r} and the workspace {directory.name!r} overlap:"
                     f" the agent would see the {what}",
                 )
-
-
 
 
 def _read_text(path: Path) -> str | None:

@@ -46,7 +46,9 @@ def load_experiment(
     path = _default(rootdir) if chosen is None else _chosen(rootdir, chosen)
     if path is None:
         return Experiment(
-            (REFERENCE,), source=f"no {DEFAULT_NAMES[0]}: the reference variant alone", implicit=True
+            (REFERENCE,),
+            source=f"no {DEFAULT_NAMES[0]}: the reference variant alone",
+            implicit=True,
         )
     document = read(path, what="experiment file")
     loading = _Loading(path, document, validate_options or validate_by_registry)
@@ -69,7 +71,12 @@ def validate_by_registry(
     except ValidationError as error:
         known = [field.alias or name for name, field in model.model_fields.items()]
         return [
-            (detail["loc"], _option_message(detail["type"], detail["loc"], detail["msg"], detail["input"], known))
+            (
+                detail["loc"],
+                _option_message(
+                    detail["type"], detail["loc"], detail["msg"], detail["input"], known
+                ),
+            )
             for detail in error.errors(include_url=False)
         ]
     return []
@@ -80,7 +87,9 @@ def _option_message(
 ) -> str:
     if kind == "extra_forbidden":
         if len(at) == 1:
-            return unknown(str(at[0]), known, what="option") if known else f"unknown option {at[0]!r}"
+            return (
+                unknown(str(at[0]), known, what="option") if known else f"unknown option {at[0]!r}"
+            )
         return f"unknown key {at[-1]!r}"
     if kind == "missing":
         return f"needs {at[-1]!r}"
@@ -106,7 +115,7 @@ def _chosen(rootdir: Path, chosen: str) -> Path:
     if not chosen.endswith(_SUFFIXES) and "/" not in chosen:
         return _by_name(rootdir, chosen)
     for base in (Path.cwd(), rootdir):
-        path = Path(os.path.abspath(base / chosen))
+        path = Path(os.path.normpath(base / chosen))
         if path.is_file():
             return path
     raise UsageError(f"there is no file {chosen!r}", where="experiment")
@@ -115,10 +124,10 @@ def _chosen(rootdir: Path, chosen: str) -> Path:
 def _by_name(rootdir: Path, name: str) -> Path:
     directory = rootdir / _DIRECTORY
     try:
-        files = sorted(file for file in os.listdir(directory) if file.endswith(_SUFFIXES))
+        files = sorted(file for file in directory.iterdir() if file.suffix in _SUFFIXES)
     except OSError:
         files = []
-    known = {os.path.splitext(file)[0]: directory / file for file in reversed(files)}
+    known = {file.stem: file for file in reversed(files)}
     if name in known:
         return known[name]
     names = sorted(known)

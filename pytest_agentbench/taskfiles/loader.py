@@ -42,7 +42,7 @@ def load_task_file(
     by default the class that the registry has for its kind. Raises
     ``DefinitionError`` with all problems of the file.
     """
-    path = Path(os.path.abspath(rootdir / path))
+    path = Path(os.path.normpath(rootdir / path))
     document = parsed.take(path)
     loading = _Loading(path, document, validate_oracle or validate_by_registry)
     tasks = loading.tasks()
@@ -123,7 +123,9 @@ class _Loading:
 
     def _chosen(self, rows: list[Row], shape: DatasetShape, file: Path) -> list[tuple[Row, str]]:
         """The sampled rows, each with the name that it has by itself."""
-        named = "id" if not shape.has("id") and any("id" in row.values for row in rows) else shape.id
+        named = (
+            "id" if not shape.has("id") and any("id" in row.values for row in rows) else shape.id
+        )
         names = [self._name(row, named, file) for row in rows]
         if shape.has("sample"):
             indexes = sampled(rows, names, shape.sample, shape.seed)

@@ -13,9 +13,7 @@ _WINDOW = 100
 """Characters of a long source line that are shown."""
 
 
-def definition_error(
-    problems: Iterable[Problem], *, rootdir: Path, main: Path
-) -> DefinitionError:
+def definition_error(problems: Iterable[Problem], *, rootdir: Path, main: Path) -> DefinitionError:
     """The error that holds all problems, each once: those of ``main`` first, in file order."""
     ordered = tuple(
         sorted(
@@ -39,10 +37,8 @@ def render(problems: Iterable[Problem], *, rootdir: Path) -> str:
 def shown_path(path: Path, rootdir: Path) -> str:
     """A path for people: relative where that is shorter than ``../..``."""
     text = os.fspath(path)
-    try:
+    if path.is_relative_to(rootdir):
         text = path.relative_to(rootdir).as_posix()
-    except ValueError:
-        pass
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -75,7 +71,9 @@ def _window(line: str, column: int) -> tuple[str, int]:
 
 
 def _printable(text: str) -> str:
-    return "".join(letter if letter == "\t" or letter.isprintable() else "\ufffd" for letter in text)
+    return "".join(
+        letter if letter == "\t" or letter.isprintable() else "\ufffd" for letter in text
+    )
 
 
 def _padding(line: str, column: int) -> str:

@@ -53,9 +53,7 @@ def naming_places(data: dict[str, JsonValue]) -> Iterator[tuple[DataPath, str]]:
         yield from _texts(data, ("oracles", index, "assets"), "copy")
 
 
-def _texts(
-    data: JsonValue, at: DataPath, *keys: str
-) -> Iterator[tuple[DataPath, str]]:
+def _texts(data: JsonValue, at: DataPath, *keys: str) -> Iterator[tuple[DataPath, str]]:
     """The text at a place, or what a mapping there has under the keys."""
     value = value_at(data, at)
     if isinstance(value, str):

@@ -13,10 +13,22 @@ _BAD_IN_ID = re.compile(r"[\[\]:/@\\]|\s")
 _UNSAFE = re.compile(r"[\[\]:/@\\\s]+")
 _TAG = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _RESERVED_TAGS = frozenset(
-    "skip skipif xfail parametrize usefixtures filterwarnings tryfirst trylast agentbench".split()
+    {
+        "agentbench",
+        "filterwarnings",
+        "parametrize",
+        "skip",
+        "skipif",
+        "tryfirst",
+        "trylast",
+        "usefixtures",
+        "xfail",
+    }
 )
 _KEYWORDS = frozenset({"and", "or", "not", "True", "False", "None"})
 _REPEAT_SUFFIX = re.compile(r"-r\d+$")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NAME_LIMIT = 255
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -70,19 +82,14 @@ def variable_fault(name: str, value: str) -> str | None:
 
 def file_fault(name: str) -> str | None:
     """Why a text is no relative POSIX file name below a directory."""
-    if not name:
-        return "is empty"
-    if name.startswith("/"):
-        return "is absolute"
-    if "\\" in name:
-        return "holds a backslash"
-    if any(ord(letter) < 32 or ord(letter) == 127 for letter in name):  # noqa: PLR2004
-        return "holds a control character"
     parts = name.split("/")
-    if ".." in parts:
-        return "leaves the directory"
-    if "" in parts or "." in parts:
-        return "has an empty or '.' part"
-    if any(len(part.encode("utf-8", "surrogatepass")) > 255 for part in parts):  # noqa: PLR2004
-        return "is too long"
-    return None
+    faults = {
+        "is empty": not name,
+        "is absolute": name.startswith("/"),
+        "holds a backslash": "\\" in name,
+        "holds a control character": _CONTROL.search(name) is not None,
+        "leaves the directory": ".." in parts,
+        "has an empty or '.' part": "" in parts or "." in parts,
+        "is too long": any(len(part.encode("utf-8", "replace")) > _NAME_LIMIT for part in parts),
+    }
+    return next((words for words, holds in faults.items() if holds), None)

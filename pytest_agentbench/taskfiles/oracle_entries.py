@@ -43,8 +43,8 @@ class OracleEntries:
     def __init__(self, path: Path, document: Document, validate: Validate) -> None:
         self._path = path
         self._document = document
-        self._validate = validate
-        self._valid: set[int] = set()
+        self._askedate = validate
+        self._asked: set[int] = set()
         self._common = OracleShape.keys()
 
     def specs(
@@ -131,15 +131,15 @@ class OracleEntries:
 
     def _check(self, entry: _Entry, spec: OracleSpec, raw: JsonValue) -> None:
         """Ask the oracle. An entry without placeholders is the same object in every row."""
-        if id(raw) in self._valid:
+        if id(raw) in self._asked:
             return
-        faults = self._validate(spec)
+        faults = self._askedate(spec)
         for where, message in faults:
             is_option = len(where) == 1 and where[0] != spec.kind
             entry.report(where, self._worded(spec, where, message), key=is_option)
         # As it stands in the file, which lives as long as this object does.
-        if not faults and raw is value_at(self._document.data, entry.at):
-            self._valid.add(id(raw))
+        if raw is value_at(self._document.data, entry.at):
+            self._asked.add(id(raw))
 
     def _worded(self, spec: OracleSpec, where: DataPath, message: str) -> str:
         """An oracle's message with its subject; it does not know the keys of all oracles."""

@@ -3,6 +3,9 @@
 Standard library only, until a task file is found.
 """
 
+# pathlib takes ten times as long, and this is asked for every collected path:
+# ruff: noqa: PTH114, PTH118, PTH120
+
 from __future__ import annotations
 
 import os
@@ -148,7 +151,6 @@ class Ownership:
                 text = os.path.normpath(path)
                 held.named.setdefault(text, file)
                 held.named.setdefault(self._within_root(os.path.realpath(text)), file)
-        held.named.pop(directory, None)
         return held
 
     def _misplaced_below(self, directory: str, held: _Directory) -> frozenset[str]:

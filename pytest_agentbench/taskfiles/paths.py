@@ -15,7 +15,7 @@ class PathFault(Exception):
 
 
 class NamedPaths:
-    """Resolves the paths of one task file, and remembers them: rows of a dataset name them again."""
+    """Resolves the paths of one task file; remembers them, as rows of a dataset repeat them."""
 
     def __init__(self, file: Path) -> None:
         self._directory = file.parent
@@ -69,7 +69,7 @@ class NamedPaths:
     @staticmethod
     def _hint(path: Path) -> str:
         try:
-            beside = sorted(os.listdir(path.parent))
+            beside = sorted(file.name for file in path.parent.iterdir())
         except OSError:
             return ""
         close = get_close_matches(path.name, beside, n=1)
@@ -78,7 +78,7 @@ class NamedPaths:
 
 def is_below(path: str, directory: str) -> bool:
     """Whether a normalized path lies below a normalized directory."""
-    return path.startswith(os.path.join(directory, ""))
+    return path.startswith(directory.rstrip("/") + "/")
 
 
 def overlapping(first: Path, second: Path) -> bool:

@@ -73,9 +73,7 @@ def _fill_mapping(
     return filled if changed else value
 
 
-def fill_text(
-    text: str, row: Mapping[str, JsonValue], complain: Callable[[str], None]
-) -> str:
+def fill_text(text: str, row: Mapping[str, JsonValue], complain: Callable[[str], None]) -> str:
     """One text with its placeholders replaced by values of the row, as text."""
 
     def value_of(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Who reports problems: a document for what the file says, a row's scope for what a row makes of it."""
+"""Who reports problems: the document, or a scope that knows which row was filled in."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 class Reporter(Protocol):
     """Takes problems at places of a file's data."""
 
-    def report(
-        self, at: DataPath, message: str, *, advice: str = "", key: bool = False
-    ) -> None:
+    def report(self, at: DataPath, message: str, *, advice: str = "", key: bool = False) -> None:
         """Note a problem at the place of a value (or of its key)."""
 
 
@@ -27,9 +25,7 @@ class RowScope:
         self._document = document
         self._label = label
 
-    def report(
-        self, at: DataPath, message: str, *, advice: str = "", key: bool = False
-    ) -> None:
+    def report(self, at: DataPath, message: str, *, advice: str = "", key: bool = False) -> None:
         """Note a problem; the same one in every row is one problem."""
         if has_placeholder(_nearest(self._document.data, at)):
             message = f"{self._label}: {message}"
@@ -42,9 +38,7 @@ class TemplateScope:
     def __init__(self, document: Document) -> None:
         self._document = document
 
-    def report(
-        self, at: DataPath, message: str, *, advice: str = "", key: bool = False
-    ) -> None:
+    def report(self, at: DataPath, message: str, *, advice: str = "", key: bool = False) -> None:
         """Note a problem, unless it may be the placeholder's."""
         if not has_placeholder(_nearest(self._document.data, at)):
             self._document.report(at, message, advice=advice, key=key)

@@ -29,7 +29,10 @@ def seconds(value: object) -> float:
             raise ValueError(f"{value!r} is not a time; write it like 10m, 90s, 1h30m or 500ms")
         found = sum(float(part) * _SECONDS[unit] for unit, part in match.groupdict("0").items())
     else:
-        raise ValueError("must be a time like 10m, 90s, 1h30m or 500ms")
+        # pydantic makes no problem of a TypeError.
+        raise ValueError(  # noqa: TRY004
+            "must be a time like 10m, 90s, 1h30m or 500ms"
+        )
     if not 0 < found <= LONGEST_S:
         raise ValueError("must be a time above 0 and of a year at most")
     return found
@@ -48,7 +51,7 @@ def size_bytes(value: object) -> int:
             raise ValueError(f"{value!r} is not a size; write it like 1g, 500m or 64k")
         found = int(float(match["number"]) * _BYTES[match["unit"].lower()])
     else:
-        raise ValueError("must be a size like 1g, 500m or 64k")
+        raise ValueError("must be a size like 1g, 500m or 64k")  # noqa: TRY004 - as above
     if not 0 < found < 1 << 63:
         raise ValueError("must be a size above 0 and below 8 exabytes")
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pytest_agentbench.taskfiles.complaints import unknown
 
@@ -31,12 +31,11 @@ class Link:
         """Whether its own options have something at that place."""
         found: object = self.shape.options
         for step in where:
-            if isinstance(found, Mapping) and step in found:
-                found = found[step]
-            elif isinstance(found, list) and isinstance(step, int) and step < len(found):
-                found = found[step]
-            else:
+            is_key = isinstance(found, Mapping) and step in found
+            is_index = isinstance(found, list) and isinstance(step, int) and step < len(found)
+            if not (is_key or is_index):
                 return False
+            found = cast("dict[object, object]", found)[step]
         return bool(where)
 
 
@@ -56,9 +55,7 @@ def resolve_extends(
     return chains
 
 
-def _chain(
-    name: str, shapes: Mapping[str, VariantShape], document: Document
-) -> tuple[Link, ...]:
+def _chain(name: str, shapes: Mapping[str, VariantShape], document: Document) -> tuple[Link, ...]:
     links: list[Link] = []
     current = name
     while True:
@@ -71,14 +68,17 @@ def _chain(
         if base not in shapes:
             if current == name:
                 others = [other for other in shapes if other != name]
-                message = unknown(base, others, what="variant") if others else f"unknown variant {base!r}"
+                message = (
+                    unknown(base, others, what="variant") if others else f"unknown variant {base!r}"
+                )
                 document.report(at, message)
             return ()
         names = [link.name for link in links]
         if base in names:
             if base == name:
                 circle = " -> ".join([*reversed(names), base])
-                document.report(at, f"'extends' goes round in a circle: {circle}")
+                place = ("variants", name, "extends")
+                document.report(place, f"'extends' goes round in a circle: {circle}")
             return ()
         current = base
 

@@ -6,7 +6,6 @@ speaks YAML 1.1 (``on`` is true, ``10:30`` is 630, ``1e-6`` is text).
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,18 @@ from typing import TYPE_CHECKING, TypeAlias
 import yaml
 
 from pytest_agentbench.errors import Problem
+from pytest_agentbench.taskfiles.scalars import (
+    BOOL,
+    FLOAT,
+    INT,
+    MAP,
+    NULL,
+    SEQ,
+    STR,
+    core_tag,
+    plain_value,
+    shown_tag,
+)
 
 if TYPE_CHECKING:
     from pytest_agentbench.model.task import JsonValue
@@ -26,26 +37,7 @@ NODE_LIMIT = 100_000
 """Nodes of a file after aliases are expanded; more is an alias bomb or should be a dataset."""
 FILE_LIMIT_BYTES = 64 << 20
 
-_TAG = "tag:yaml.org,2002:"
-_STR, _NULL, _BOOL, _INT, _FLOAT, _SEQ, _MAP = (
-    _TAG + name for name in ("str", "null", "bool", "int", "float", "seq", "map")
-)
-_CORE = (
-    (_NULL, re.compile(r"~|null|Null|NULL|")),
-    (_BOOL, re.compile(r"true|True|TRUE|false|False|FALSE")),
-    (_INT, re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")),
-    (
-        _FLOAT,
-        re.compile(
-            r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-            r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
-        ),
-    ),
-)
-_MAYBE_SPECIAL = frozenset("~nNtTfF.+-0123456789")
-_FORBIDDEN = re.compile(
-    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-)
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 # Line ends for YAML 1.1 and so for PyYAML, ordinary characters for YAML 1.2.
 _OLD_LINE_ENDS = "\x85\u2028\u2029"
@@ -55,23 +47,13 @@ _ADVICE = {
 }
 
 
-def core_tag(text: str) -> str:
-    """The tag of a plain scalar by the YAML 1.2 core schema; numbers like 012 stay text."""
-    if text and text[0] not in _MAYBE_SPECIAL:
-        return _STR
-    for tag, pattern in _CORE:
-        if pattern.fullmatch(text):
-            return tag
-    return _STR
-
-
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Composes nodes whose tags follow YAML 1.2."""
 
     def resolve(self, kind: type[yaml.Node], value: str, implicit: Sequence[bool]) -> str:
         if kind is yaml.ScalarNode:
-            return core_tag(value) if implicit[0] else _STR
-        return _SEQ if kind is yaml.SequenceNode else _MAP
+            return core_tag(value) if implicit[0] else STR
+        return SEQ if kind is yaml.SequenceNode else MAP
 
 
 @dataclass(slots=True)
@@ -110,9 +92,7 @@ class Document:
                 break
         return mark.line + 1, mark.column + 1
 
-    def report(
-        self, at: DataPath, message: str, *, advice: str = "", key: bool = False
-    ) -> None:
+    def report(self, at: DataPath, message: str, *, advice: str = "", key: bool = False) -> None:
         """Note a problem at the place of a value (or of its key)."""
         place = self.place(at, key=key)
         if place not in self._faulty:
@@ -288,21 +268,18 @@ class _Reading:
         return result
 
     def _sequence(self, node: yaml.SequenceNode) -> tuple[JsonValue, int]:
-        self._check_tag(node, _SEQ)
+        self._check_tag(node, SEQ)
         items = [self._convert(item) for item in node.value]
         return [data for data, _ in items], 1 + sum(weight for _, weight in items)
 
     def _mapping(self, node: yaml.Node) -> tuple[JsonValue, int]:
-        self._check_tag(node, _MAP)
+        self._check_tag(node, MAP)
         own: dict[str, tuple[yaml.Node, yaml.Node]] = {}
         merged: dict[str, tuple[yaml.Node, yaml.Node]] = {}
         for key_node, value_node in node.value:
             if self._is_merge(key_node):
-                merged |= {
-                    key: pair
-                    for key, pair in self._merged(value_node)
-                    if key not in merged
-                }
+                for merged_key, pair in self._merged(value_node):
+                    merged.setdefault(merged_key, pair)
                 continue
             key = self._key(key_node)
             if key is None:
@@ -322,7 +299,7 @@ class _Reading:
         return (
             isinstance(node, yaml.ScalarNode)
             and node.value == "<<"
-            and node.tag == _STR
+            and node.tag == STR
             and not node.style
         )
 
@@ -341,45 +318,28 @@ class _Reading:
         if isinstance(value, str):
             return value
         shown = f" {node.value!r}" if isinstance(node, yaml.ScalarNode) else ""
-        self._fault(node, f"a key must be text; this one{shown} is {kind_of(value)}", "quotes around it")
+        self._fault(
+            node, f"a key must be text; this one{shown} is {kind_of(value)}", "quotes around it"
+        )
         return None
 
     def _check_tag(self, node: yaml.Node, expected: str) -> None:
         if node.tag != expected:
-            self._fault(node, f"unknown tag {_shown_tag(node.tag)!r}")
+            self._fault(node, f"unknown tag {shown_tag(node.tag)!r}")
 
     def _scalar(self, node: yaml.ScalarNode) -> JsonValue:
         text = node.value.translate(self._stand_ins) if self._stand_ins else node.value
-        if node.tag == _STR:
+        if node.tag == STR:
             if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
                 self._fault(node, "holds half of a surrogate pair, which is not text")
             return str(text)
-        if node.tag not in (_NULL, _BOOL, _INT, _FLOAT):
-            self._fault(node, f"unknown tag {_shown_tag(node.tag)!r}")
+        if node.tag not in (NULL, BOOL, INT, FLOAT):
+            self._fault(node, f"unknown tag {shown_tag(node.tag)!r}")
             return str(text)
-        value = _plain_value(node.tag, text)
-        if value is None and node.tag != _NULL:
+        value = plain_value(node.tag, text)
+        if value is None and node.tag != NULL:
             self._fault(node, f"{text!r} is not a usable number", "quotes around it, if it is text")
         return value
-
-
-def _plain_value(tag: str, text: str) -> JsonValue:
-    """The value of a scalar by its tag; None for numbers that cannot be used."""
-    if tag == _NULL:
-        return None
-    if tag == _BOOL:
-        return {"true": True, "false": False}.get(text.lower())
-    try:
-        if tag == _INT:
-            return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _shown_tag(tag: str) -> str:
-    return "!!" + tag.removeprefix(_TAG) if tag.startswith(_TAG) else tag
 
 
 def value_at(data: JsonValue, at: DataPath) -> JsonValue:

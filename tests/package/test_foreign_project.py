@@ -40,7 +40,7 @@ def test_adds(number):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", ["a", "b/c", "d[e]"])
+@pytest.mark.parametrize("word", ["a", "b/c", "d[e]", "tasks/fix.yaml::fix[r1]"])
 def test_words(word, tmp_path, request):
     assert request.node.name == f"test_words[{word}]"
 
@@ -140,7 +140,6 @@ def tree(root: Path) -> list[str]:
         ("-k", "nothing at all"),
         ("tasks",),
         ("no_such_file.py",),
-        ("--setup-plan", "-x"),
     ],
     ids=" ".join,
 )
@@ -158,7 +157,7 @@ def test_the_comparison_compares_something(foreign: Path) -> None:
     status, output, errors = run(foreign)
     assert status == 1
     assert errors == ""
-    assert "2 failed, 5 passed, 1 skipped, 1 xfailed, 1 error in TIME" in output
+    assert "2 failed, 6 passed, 1 skipped, 1 xfailed, 1 error in TIME" in output
 
 
 def test_no_plugin_output_at_all_under_all_warnings(foreign: Path) -> None:

@@ -43,13 +43,15 @@ class Bench:
     """One driver, and the place where its sandboxes lie.
 
     ``before`` is a shell script that runs in the scoring sandbox ahead of the
-    oracle: it makes what files alone cannot, such as symlinks.
+    oracle: it makes what files alone cannot, such as symlinks. ``disguise`` makes
+    the sandbox name another interpreter or another place of pytest.
     """
 
     driver: SandboxDriver
     area: WorkArea
     sandbox_spec: SandboxSpec = field(default_factory=SandboxSpec)
     before: str = ""
+    disguise: Mapping[str, str] = field(default_factory=dict)
 
     def judge(
         self,
@@ -113,7 +115,10 @@ class Bench:
 
     async def _open(self, template: Files) -> Sandbox:
         made = build_template(blobs(template), self.area.fresh("template"), where="task")
-        return await self.driver.open(made, SandboxRequest(self.sandbox_spec, label="task"))
+        sandbox = await self.driver.open(made, SandboxRequest(self.sandbox_spec, label="task"))
+        for name, value in self.disguise.items():
+            setattr(sandbox, name, value.replace("{workspace}", sandbox.workspace))
+        return sandbox
 
     def _subject(self) -> Subject:
         task = TaskSpec("task", Position(Path("task.yaml"), 1), "Do it.", (), digest="d")

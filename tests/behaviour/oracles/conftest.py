@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from behaviour.oracles.bench import Bench
-from requirements import require
 
 from pytest_agentbench.sandboxes.area import WorkArea
 from pytest_agentbench.sandboxes.local import LocalDriver
 from pytest_agentbench.sandboxes.runtime import Runtime
+from requirements import require
 
 
 @pytest.fixture(scope="session")

@@ -45,8 +45,10 @@ def test_misses_are_named_and_the_score_is_the_share_that_is_met(bench: Bench) -
     assert told(bench.judge("files", TABLE, left)) == (
         False,
         pytest.approx(2 / 7),
-        "out.json: missing; README.md: does not contain 'Install'; "
-        "VERSION: line 1 is '1.3' instead of '1.2'; notes: exists, but must not",
+        (
+            "out.json: missing; README.md: does not contain 'Install'; "
+            "VERSION: line 1 is '1.3' instead of '1.2'; notes: exists, but must not"
+        ),
     )
 
 

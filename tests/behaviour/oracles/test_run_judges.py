@@ -151,8 +151,8 @@ CTRF = '{{"results": {{"tests": [{{"name": "a", "status": "{}"}}]}}}}'
         ("reward", "0.5", False, 0.5, "reward 0.5"),
         ("reward", '{"reward": 1}', True, 1.0, "reward 1"),
         ("reward", "0.9999999999", True, 0.9999999999, "reward 1"),
-        ("reward", "NaN", False, 0.0, "report 'r' holds a number that is not finite "
-         "(the command exited with 0)"),
+        ("reward", "NaN", False, 0.0, ("report 'r' holds a number that is not finite "
+         "(the command exited with 0)")),
         ("junit", JUNIT.format(""), True, 1.0, "2 of 2 tests passed"),
         ("junit", JUNIT.format("<failure/>"), False, 0.5,
          "1 of 2 tests passed; not passed: b"),
@@ -160,12 +160,17 @@ CTRF = '{{"results": {{"tests": [{{"name": "a", "status": "{}"}}]}}}}'
          "report 'r' holds no test (the command exited with 0)"),
         ("ctrf", CTRF.format("passed"), True, 1.0, "1 of 1 test passed"),
         ("ctrf", CTRF.format("skipped"), False, 0.0, "0 of 1 test passed; not passed: a"),
-        ("ctrf", "nonsense", False, 0.0, "report 'r' cannot be read: Expecting value: line 1 "
-         "column 1 (char 0) (the command exited with 0)"),
+        ("ctrf", "nonsense", False, 0.0, ("report 'r' cannot be read: Expecting value: line 1 "
+         "column 1 (char 0) (the command exited with 0)")),
     ],
 )  # fmt: skip
 def test_a_report_gives_the_score(
-    bench: Bench, form: str, report: str, passed: bool, score: float, reason: str  # noqa: FBT001
+    bench: Bench,
+    form: str,
+    report: str,
+    passed: bool,  # noqa: FBT001
+    score: float,
+    reason: str,
 ) -> None:
     """The score is what the report says; 1 passes."""
     options: dict[str, JsonValue] = {"report": {form: "r"}}
@@ -210,9 +215,7 @@ def test_a_huge_report_has_failed(bench: Bench) -> None:
     result = bench.judge(
         "run", 'head -c 70000 /dev/zero > "$REPORT"', options={"report": {"reward": "r"}}
     )
-    assert result.reason == (
-        "report 'r' is larger than 65,536 bytes (the command exited with 0)"
-    )
+    assert result.reason == ("report 'r' is larger than 65,536 bytes (the command exited with 0)")
 
 
 def test_output_is_bounded_and_reasons_are_printable(bench: Bench) -> None:

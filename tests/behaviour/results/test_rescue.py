@@ -35,12 +35,13 @@ def test_refused_records_are_kept_elsewhere_in_order(tmp_path: Path, elsewhere: 
     store = RescueStore(home / "records.jsonl", temporary=elsewhere)
     for record in SOME:
         store.append(record)
-        (rescued,) = elsewhere.glob("*/records.jsonl")
+    (rescued,) = elsewhere.glob("*/records.jsonl")
     assert read_records(rescued) == (SOME, [])
     store.close()
+    why = "the record of a[codex-r1] cannot be written: No such file or directory"
+    advice = "free some space, or name another directory with --agentbench-results"
     assert store.trouble == (
-        f"{home}/records.jsonl: the record of a[codex-r1] cannot be written: No such file or"
-        " directory. Try: free some space, or name another directory with --agentbench-results",
+        f"{home}/records.jsonl: {why}. Try: {advice}",
         f"4 records of this run saved in {rescued}",
     )
     assert read_records(rescued) == (SOME, [])
@@ -58,6 +59,20 @@ def test_records_come_home_when_there_is_room_again(tmp_path: Path, elsewhere: P
     assert list(elsewhere.iterdir()) == []
     (trouble,) = store.trouble
     assert re.match("4 records could be written at the end only. At first: .*No such file", trouble)
+
+
+def test_room_in_the_middle_of_a_run_does_not_change_the_order(
+    tmp_path: Path, elsewhere: Path
+) -> None:
+    """After the first refused record all wait for the end, so that the order stays."""
+    home = tmp_path / "run"
+    store = RescueStore(home / "records.jsonl", temporary=elsewhere)
+    store.append(SOME[0])
+    home.mkdir()
+    for record in SOME[1:]:
+        store.append(record)
+    store.close()
+    assert read_records(home / "records.jsonl") == (SOME, [])
 
 
 def test_where_nothing_can_be_written_records_wait_in_memory(tmp_path: Path) -> None:

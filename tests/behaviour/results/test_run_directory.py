@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import stat
 import subprocess
 import sys
@@ -83,9 +82,27 @@ def test_latest_is_a_relative_link_to_the_last_run(tmp_path: Path) -> None:
     """The results can be moved as a whole, and latest names the run that was made last."""
     for run_id in ("20260101-000000-000000", RUN_ID):
         assert RunDirectory.create(tmp_path / "results", run_id=run_id).point_latest() is None
-    assert os.readlink(tmp_path / "results" / "latest") == f"runs/{RUN_ID}"
+    assert (tmp_path / "results" / "latest").readlink() == Path("runs") / RUN_ID
     moved = (tmp_path / "results").rename(tmp_path / "moved")
     assert RunDirectory.open(moved / "latest").path == moved / "runs" / RUN_ID
+
+
+def test_latest_is_never_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one run takes the name from another, a reader finds one of the two."""
+    latest = tmp_path / "latest"
+    RunDirectory.create(tmp_path, run_id="one").point_latest()
+    make_link = Path.symlink_to
+    found = []
+
+    def watched(path: Path, target: str) -> None:
+        found.append(RunDirectory.open(latest).run_id)
+        make_link(path, target)
+        found.append(RunDirectory.open(latest).run_id)
+
+    monkeypatch.setattr(Path, "symlink_to", watched)
+    assert RunDirectory.create(tmp_path, run_id="two").point_latest() is None
+    assert found == ["one", "one"]
+    assert RunDirectory.open(latest).run_id == "two"
 
 
 def test_without_symlinks_latest_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,12 +124,12 @@ def test_a_latest_that_cannot_be_replaced_is_told(tmp_path: Path) -> None:
     (run.results / "latest").mkdir()
     trouble = run.point_latest()
     assert trouble == f"{run.results / 'latest'}: cannot be replaced: Is a directory"
-    assert sorted(os.listdir(run.results)) == [".gitignore", "latest", "runs"]
+    assert {path.name for path in run.results.iterdir()} == {".gitignore", "latest", "runs"}
 
 
 def test_opening_what_is_no_run_is_an_error(tmp_path: Path) -> None:
     """A wrong path is named, with an advice."""
-    with pytest.raises(StoreError, match="no such run. Try: name a directory below runs/"):
+    with pytest.raises(StoreError, match=r"no such run\. Try: name a directory below runs/"):
         RunDirectory.open(tmp_path / "missing")
     (tmp_path / "latest").write_bytes(b"\xff\x00")
     with pytest.raises(StoreError, match="latest: cannot be read"):
@@ -139,7 +156,7 @@ def test_a_file_in_the_way_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     refuse_all(tmp_path / "file", "File exists")
     refuse_all(tmp_path / "file" / "results", "Not a directory")
-    with pytest.raises(StoreError, match="run directory .*: cannot be made: File exists"):
+    with pytest.raises(StoreError, match=r"run directory .*: cannot be made: File exists"):
         RunDirectory.create(tmp_path / "file", run_id=RUN_ID)
 
 

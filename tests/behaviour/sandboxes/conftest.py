@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from requirements import require
 
 from pytest_agentbench.model.contracts import SandboxDriver, Template
 from pytest_agentbench.model.task import FileTree
@@ -15,6 +14,7 @@ from pytest_agentbench.sandboxes.bubblewrap import BubblewrapDriver
 from pytest_agentbench.sandboxes.local import LocalDriver
 from pytest_agentbench.sandboxes.runtime import Runtime
 from pytest_agentbench.sandboxes.workspace import WorkArea, build_template
+from requirements import require
 
 FILES = {
     "README.md": "hello\n",

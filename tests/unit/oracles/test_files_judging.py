@@ -57,10 +57,10 @@ def test_expectations_that_are_met(key: str, wanted: JsonValue, text: str) -> No
         ("json", {"a.-1": 2}, '{"a": [1, 2]}', "has no a.-1"),
         ("json", {"a.b": 1}, '{"a": "b"}', "has no a.b"),
         ("json", {"a": 1}, '{"a": true}', "a is true instead of 1"),
-        ("json", {"a": 1}, '{"a": "1"}', "a is \"1\" instead of 1"),
+        ("json", {"a": 1}, '{"a": "1"}', 'a is "1" instead of 1'),
         ("json", {"a": [1]}, '{"a": [1, 2]}', "a is [1, 2] instead of [1]"),
-        ("json", {"a": {"b": 1}}, '{"a": {"b": 1, "c": 2}}', 'a is {"b": 1, "c": 2} instead of '
-         '{"b": 1}'),
+        ("json", {"a": {"b": 1}}, '{"a": {"b": 1, "c": 2}}', ('a is {"b": 1, "c": 2} instead of '
+         '{"b": 1}')),
     ],
 )  # fmt: skip
 def test_expectations_that_are_not_met(key: str, wanted: JsonValue, text: str, why: str) -> None:

@@ -145,8 +145,10 @@ def test_good_tables() -> None:
         (
             {"a": {}},
             ("a",),
-            "expects nothing of the file; known: exists, absent, equals, contains, matches, "
-            "json_schema, json",
+            (
+                "expects nothing of the file; known: exists, absent, equals, contains, matches, "
+                "json_schema, json"
+            ),
         ),
         (
             {"a": {"contain": "x"}},
@@ -253,7 +255,7 @@ def test_a_missing_directory_is_an_error_that_names_the_oracle() -> None:
 
 
 def test_hidden_tests_on_disk_are_read_without_their_caches(tmp_path: Path) -> None:
-    """Bytes are in memory after ``prepare``; caches are left behind, and do not change the digest."""
+    """Bytes are in memory after ``prepare``; caches are left behind and change no digest."""
     (tmp_path / "test_a.py").write_text("def test_a(): ...")
     oracle = PytestOracle()
     before = oracle.prepare(spec("pytest", FileTree(tmp_path)))

@@ -90,9 +90,7 @@ def test_many_failures_are_cut_off() -> None:
 
 def test_a_test_that_did_not_report_has_not_passed() -> None:
     """A process that ends in the middle passes nothing that it did not get to."""
-    found = verdict(
-        run("a", "b", "c"), {"a": GOOD}, ending="exited with 0", finished=False
-    )
+    found = verdict(run("a", "b", "c"), {"a": GOOD}, ending="exited with 0", finished=False)
     assert told(found) == (
         False,
         pytest.approx(1 / 3),
@@ -132,7 +130,7 @@ def test_uncollected_files_are_the_cause() -> None:
 
 
 def test_nothing_reported_in_a_session_that_ended() -> None:
-    """pytest's own status is the cause where it came to an end without the tests."""
+    """The status of pytest is the cause where it came to an end without the tests."""
     assert verdict(run("a"), {}).reason == (
         "1 of 1 expected test did not report; pytest ended with status 1"
     )
@@ -173,7 +171,7 @@ def test_marked_tests_that_ran_count() -> None:
 
 
 def test_a_strict_xfail_that_passed_has_failed() -> None:
-    """pytest reports it as failed, and so does the oracle."""
+    """It is reported as failed, and so the oracle has it."""
     found = verdict({"a": "xfail"}, {"a": went("failed", "[XPASS(strict)] known")})
     assert told(found) == (False, 0.0, "1 of 1 test failed: a ([XPASS(strict)] known)")
 
@@ -255,7 +253,9 @@ some_phase = st.builds(
     st.booleans(),
 )
 def test_a_pass_means_that_every_counted_test_said_so(
-    expected: dict[str, str], phases: dict[str, list[Phase]], finished: bool  # noqa: FBT001
+    expected: dict[str, str],
+    phases: dict[str, list[Phase]],
+    finished: bool,  # noqa: FBT001
 ) -> None:
     """Whatever is reported, a pass needs a finished session and a good call for each ``run``."""
     found = verdict(expected, phases, finished=finished)
@@ -264,7 +264,9 @@ def test_a_pass_means_that_every_counted_test_said_so(
     if found.passed:
         assert finished
         for name, mark in expected.items():
-            these = [one for key, one in phases.items() if key == name or key.startswith(f"{name}[")]
+            these = [
+                one for key, one in phases.items() if key == name or key.startswith(f"{name}[")
+            ]
             assert these
             for reported in these if mark == "run" else []:
                 assert Phase("call", "passed") in [

@@ -162,8 +162,8 @@ def test_ctrf_names_are_cut_off() -> None:
         ('{"results": {}}', "has neither 'results.tests' nor a summary that counts them"),
         (ctrf([]), "has neither 'results.tests' nor a summary that counts them"),
         (ctrf([], tests=0, passed=0), "holds no test"),
-        (ctrf([], tests=True, passed=True), "has neither 'results.tests' nor a summary that "
-         "counts them"),
+        (ctrf([], tests=True, passed=True), ("has neither 'results.tests' nor a summary that "
+         "counts them")),
         (ctrf([], tests=1, passed=2), "contradicts itself: 2 of 1 tests passed"),
         (
             ctrf(["failed"], tests=1, passed=1),

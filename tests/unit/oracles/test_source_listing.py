@@ -135,14 +135,17 @@ def test_marks_of_modules_and_classes() -> None:
 
 def test_what_opts_out_is_not_listed() -> None:
     """``__test__ = False`` and fixtures named like tests are no tests."""
-    assert listed("""
+    assert (
+        listed("""
         import pytest
         class TestBase:
             __test__ = False
             def test_a(self): ...
         @pytest.fixture
         def test_data(): ...
-        """) == {}
+        """)
+        == {}
+    )
 
 
 def test_files_are_listed_in_order_and_others_left_alone() -> None:
@@ -156,7 +159,9 @@ def test_files_are_listed_in_order_and_others_left_alone() -> None:
     assert list(list_tests(files)) == ["test_a.py::test_a", "z/test_z.py::test_z"]
 
 
-@pytest.mark.parametrize("source", [b"def test_a(:", b"\0", b"# coding: none-such\n", b"x = '\xff'"])
+@pytest.mark.parametrize(
+    "source", [b"def test_a(:", b"\0", b"# coding: none-such\n", b"x = '\xff'"]
+)
 def test_a_file_that_is_no_python_is_named(source: bytes) -> None:
     """The error says which file it is."""
     with pytest.raises(SyntaxError) as caught:

@@ -134,8 +134,24 @@ def test_oracles_that_failed_are_told_before_those_that_passed() -> None:
     rows = [oracle(f"o{number}", passed=number not in (3, 17)) for number in range(20)]
     lines = story(recorded(None, Reason.ORACLE, oracles=rows), results_path=RESULTS).splitlines()
     assert lines[2] == "oracles: 18 of 20 passed"
-    assert [line.split()[1] for line in lines[3:-1]] == "o0 o1 o2 o3 o4 o5 o6 o17".split()
+    assert [line.split()[1] for line in lines[3:-1]] == [
+        "o0",
+        "o1",
+        "o2",
+        "o3",
+        "o4",
+        "o5",
+        "o6",
+        "o17",
+    ]
     assert lines[-1] == "  and 12 more"
+
+
+def test_of_many_words_the_last_are_told() -> None:
+    """A long final message is told by its end."""
+    words = "\n".join(f"word {number}" for number in range(9))
+    told = story(recorded(None, Reason.ORACLE), results_path=RESULTS, last_words=words)
+    assert told.splitlines()[3:] == [f"  | word {number}" for number in (4, 5, 6, 7, 8)]
 
 
 def test_a_long_traceback_keeps_both_ends() -> None:

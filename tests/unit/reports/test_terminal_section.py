@@ -234,6 +234,17 @@ def test_long_names_are_cut_in_the_middle(width: int) -> None:
         assert max(len(line.text) for line in lines) <= 80
 
 
+def test_narrow_tables_give_up_what_can_be_told_from_the_rest() -> None:
+    """In 80 columns the rate of planned trials goes before names are cut."""
+    shown = text(section(*mixed(), width=80))
+    assert "of planned" not in shown
+    assert (
+        "\ntask            planned  passed  failed  error  cancelled  of scored  95 % interval\n"
+        "fix-pagination        6       6       0      0          0    100.0 %   61.0-100.0 %\n"
+    ) in shown
+    assert "\n           20 of 24 planned = 83.3 %, 95 % interval 62.1-93.9 %\n" in shown
+
+
 def test_no_name_of_a_task_can_colour_the_terminal() -> None:
     """Escapes and line ends in names are spelled out or dropped."""
     plan = matrix(["a\x1b[31m\nb"])

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_agentbench.results.rundir import RunDirectory, file_name, fresh_run_id, new_run_id
@@ -34,6 +34,12 @@ def test_ordinary_ids_are_their_own_file_names(name: str) -> None:
 
 
 @given(st.text(st.characters(codec=None), max_size=300))
+@example("")
+@example(".")
+@example("..")
+@example(".hidden")
+@example("../up")
+@example("漢" * 300)
 def test_any_id_makes_a_safe_file_name(name: str) -> None:
     """No id leaves its directory, hides, or is too long for a file system."""
     safe = file_name(name)

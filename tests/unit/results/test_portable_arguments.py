@@ -40,4 +40,4 @@ def test_arguments_name_neither_person_nor_secret(given: str, stored: str) -> No
 
 def test_a_home_of_slash_replaces_nothing() -> None:
     """Where HOME is the root of the file system, paths stay what they are."""
-    assert portable("/srv/x", home=Path("/")) == ["/srv/x"]
+    assert portable("/srv/x", "/", home=Path("/")) == ["/srv/x", "/"]

@@ -24,7 +24,7 @@ from pytest_agentbench.taskfiles.claims import Claims, has_task_keys, is_task_na
         ("tasks.yaml", False),
     ],
 )
-def test_names(name: str, expected: bool) -> None:
+def test_names(name: str, *, expected: bool) -> None:
     """``task.yaml`` and ``*.task.yaml`` are task files wherever they lie."""
     assert is_task_name(name) is expected
 

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.errors import DefinitionError
-from pytest_agentbench.model.task import FileTree, TaskSpec
+from pytest_agentbench.model.task import FileTree, OracleSpec, TaskSpec
 from pytest_agentbench.taskfiles.assets import hidden_paths
 from pytest_agentbench.taskfiles.loader import load_task_file
 
+SAMPLE_OF_SEED_1 = [57, 84, 104, 110, 121]
+REST = "oracles: [{run: x}]\ndataset: {path: data.jsonl}\n"
 HUMANEVAL = """
 prompt: "Complete it.\\n{{ row.prompt }}"
 workspace:
@@ -80,7 +82,7 @@ def test_values_are_not_filled_again(project: Path) -> None:
 
 def test_other_braces_stay(project: Path) -> None:
     """Only ``{{ row... }}`` is a placeholder: other templates in a prompt are text."""
-    text = "prompt: '{{ name }} {{ rows }} {% x %}'\noracles: [{run: x}]\ndataset: {path: data.jsonl}\n"
+    text = f"prompt: '{{{{ name }}}} {{{{ rows }}}} {{% x %}}'\n{REST}"
     (task,) = load(project, text, [{"a": 1}])
     assert task.prompt == "{{ name }} {{ rows }} {% x %}"
 
@@ -118,9 +120,7 @@ def test_ids_that_become_the_same(project: Path) -> None:
 
 def test_path_that_only_a_row_knows(project: Path) -> None:
     """A path must start with a directory that all rows share, so that it is owned."""
-    text = (
-        "prompt: p\nworkspace: '%s{{ row.a }}'\noracles: [{run: x}]\ndataset: {path: data.jsonl}\n"
-    )
+    text = "prompt: p\nworkspace: '%s{{ row.a }}'\n" + REST
     with pytest.raises(DefinitionError, match="must start with a directory that all rows share"):
         load(project, text % "", [{"a": "workspace"}])
     (task,) = load(project, text % "workspace/", [{"a": "tests"}])
@@ -129,7 +129,7 @@ def test_path_that_only_a_row_knows(project: Path) -> None:
 
 def test_path_of_a_row_cannot_leave(project: Path) -> None:
     """What a row brings into a path is checked as if it stood there."""
-    text = "prompt: p\nworkspace: 'workspace/{{ row.a }}'\noracles: [{run: x}]\ndataset: {path: data.jsonl}\n"
+    text = "prompt: p\nworkspace: 'workspace/{{ row.a }}'\n" + REST
     with pytest.raises(DefinitionError, match=r"row 1 \(data.jsonl:1\): .* leaves the task's"):
         load(project, text, [{"a": "../.."}])
 
@@ -154,7 +154,7 @@ def test_broken_gzip(project: Path) -> None:
     """A truncated archive is an error at ``path``."""
     whole = gzip.compress(b'{"a": 1}\n' * 1000)
     (project / "tasks" / "data.jsonl.gz").write_bytes(whole[:-20])
-    with pytest.raises(DefinitionError, match="t.yaml:3:17: 'data.jsonl.gz' cannot be read"):
+    with pytest.raises(DefinitionError, match=r"t\.yaml:3:17: 'data.jsonl.gz' cannot be read"):
         load(project, "prompt: p\noracles: [{run: x}]\ndataset: {path: data.jsonl.gz}\n")
 
 
@@ -205,4 +205,21 @@ def test_sample_is_the_same_everywhere(project: Path) -> None:
     assert rows == SAMPLE_OF_SEED_1
 
 
-SAMPLE_OF_SEED_1 = [0]
+def test_oracles_are_judged_row_by_row(project: Path) -> None:
+    """An oracle that a row fills in is judged for each row; one that stands fixed, once."""
+    seen: list[object] = []
+
+    def validate(spec: OracleSpec) -> list[tuple[tuple[str | int, ...], str]]:
+        seen.append(spec.expectation)
+        return [(("run",), "must be kind")] if spec.expectation == "kill" else []
+
+    tasks = project / "tasks"
+    (tasks / "data.jsonl").write_text('{"a": "help"}\n{"a": "kill"}\n')
+    (tasks / "t.yaml").write_text(
+        "prompt: p\noracles: [{run: x}, {run: '{{ row.a }}'}]\ndataset: {path: data.jsonl}\n"
+    )
+    with pytest.raises(DefinitionError) as caught:
+        load_task_file(tasks / "t.yaml", rootdir=project, validate_oracle=validate)
+    assert seen == ["x", "help", "kill"]
+    (problem,) = caught.value.problems
+    assert problem.message == "row 2 (data.jsonl:2): 'run' must be kind"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.taskfiles.claims import Claims
+from pytest_agentbench.taskfiles.loader import load_task_file
 from pytest_agentbench.taskfiles.ownership import Ownership
 
 BODY = "prompt: p\noracles: [{run: x}]\n"
@@ -97,7 +98,7 @@ def test_directory_of_task_yaml(tree: Tree) -> None:
 
 
 def test_misplaced_tasks(tree: Tree) -> None:
-    """A task file deeper below a task.yaml is found, its directories stay open, the rest is owned."""
+    """A task file deeper below a task.yaml is found, its directories are open, the rest owned."""
     tree.put(
         {
             "tasks/fix/task.yaml": "prompt: p\nworkspace: ws\noracles: [{run: x}]\n",
@@ -195,3 +196,12 @@ def test_outside(tree: Tree) -> None:
     assert tree.owner("../other.py") is None
     assert tree.owner("..") is None
     assert tree.owner(".") is None
+
+
+def test_file_that_changes_after_it_was_asked_about(tree: Tree) -> None:
+    """Ownership's parsed file serves the loader once, and not when it has changed since."""
+    tree.put({"tasks/t.yaml": BODY, "tasks/a.py": ""})
+    assert tree.owner("tasks/a.py") is None
+    tree.put({"tasks/t.yaml": BODY + "id: another\n"})
+    (task,) = load_task_file(tree.root / "tasks" / "t.yaml", rootdir=tree.root)
+    assert task.id == "another"

@@ -122,7 +122,9 @@ def test_id_of_the_file(project: Path, name: str, expected: str) -> None:
 
 def test_file_name_that_gives_no_id(project: Path) -> None:
     """A file name that is no id asks for an id, and with one the file loads."""
-    with pytest.raises(DefinitionError, match="made of the file's name, holds a blank. Try: give"):
+    with pytest.raises(
+        DefinitionError, match=r"made of the file's name, holds a blank\. Try: give"
+    ):
         load(project, OK, "tasks/my task.yaml")
     assert load(project, OK + "id: mine\n", "tasks/my task.yaml").id == "mine"
 
@@ -177,7 +179,7 @@ def test_prompt_file_inside_the_workspace(project: Path) -> None:
 def test_prompt_file_that_is_not_text(project: Path) -> None:
     """A prompt file that is not UTF-8 is an error."""
     (project / "tasks" / "p.md").write_bytes(b"\xff")
-    with pytest.raises(DefinitionError, match="'p.md' cannot be read as UTF-8 text"):
+    with pytest.raises(DefinitionError, match=r"'p\.md' cannot be read as UTF-8 text"):
         load(project, "prompt_file: p.md\noracles: [{run: x}]\n")
 
 

@@ -1,5 +1,7 @@
 """Whole messages for task files that are wrong: place, words, source line, caret."""
 
+# ruff: noqa: E501 - messages stand here as they are shown
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,0 +1,359 @@
+"""What goes into a sandbox, what can be read out of it, and what is found at the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from pytest_agentbench.errors import SandboxClosed, SandboxError
+from pytest_agentbench.model.contracts import Sandbox, SandboxDriver, SandboxRequest, Template
+from pytest_agentbench.model.run import Changes, Completed
+from pytest_agentbench.model.task import Blob, SandboxSpec
+from pytest_agentbench.sandboxes.workspace import WorkArea
+
+T = TypeVar("T")
+HANG_S = 20.0
+
+
+def inside(
+    driver: SandboxDriver,
+    template: Template,
+    body: Callable[[Sandbox], Awaitable[T]],
+    delta: Changes | None = None,
+) -> T:
+    """Open a sandbox, do ``body`` in it, and close it."""
+
+    async def whole() -> T:
+        sandbox = await driver.open(template, SandboxRequest(SandboxSpec(), delta=delta))
+        try:
+            return await body(sandbox)
+        finally:
+            await sandbox.close()
+
+    return asyncio.run(whole())
+
+
+async def sh(sandbox: Sandbox, script: str, **env: str) -> Completed:
+    return await sandbox.run(["sh", "-c", script], timeout_s=HANG_S, env=env)
+
+
+def test_staged_files_are_at_a_fresh_random_place(
+    driver: SandboxDriver, template: Template
+) -> None:
+    """``put`` gives a new path each time, outside the workspace, holding just those files."""
+
+    async def body(sandbox: Sandbox) -> None:
+        files = {"a/b.txt": Blob(b"one"), "run": Blob(b"#!/bin/sh\necho go\n", executable=True)}
+        first, second = await sandbox.put(files), await sandbox.put({"c": Blob(b"")})
+        assert first != second
+        assert not first.startswith(sandbox.workspace)
+        done = await sh(sandbox, 'cat "$D/a/b.txt"; "$D/run"; ls "$E"', D=first, E=second)
+        assert done.stdout.text() == "onego\nc\n"
+
+    inside(driver, template, body)
+
+
+def test_staged_files_cannot_be_written_to(bubblewrap: SandboxDriver, template: Template) -> None:
+    """A staged directory is read-only inside, for root's own agents too."""
+
+    async def body(sandbox: Sandbox) -> str:
+        place = await sandbox.put({"a": Blob(b"one")})
+        done = await sh(sandbox, 'echo x > "$D/a"; touch "$D/b"; rm -f "$D/a"; cat "$D/a"', D=place)
+        return done.stdout.text()
+
+    assert inside(bubblewrap, template, body) == "one"
+
+
+def test_a_scratch_directory_is_empty_writable_and_can_be_read(
+    driver: SandboxDriver, template: Template
+) -> None:
+    """What a command writes to a scratch directory can be read, and is in no workspace."""
+
+    async def body(sandbox: Sandbox) -> None:
+        place = await sandbox.scratch()
+        done = await sh(sandbox, 'ls -A "$S"; printf 12345 > "$S/out"', S=place)
+        assert (done.exit_code, done.stdout.text()) == (0, "")
+        assert await sandbox.read(f"{place}/out", limit=100) == b"12345"
+        assert await sandbox.read(f"{place}/out", limit=3) == b"123"
+        assert (await sandbox.settle()).empty
+
+    inside(driver, template, body)
+
+
+def test_only_regular_files_are_read(
+    driver: SandboxDriver, template: Template, tmp_path: Path
+) -> None:
+    """No symlink is followed, last or middle part, and no FIFO, directory or host path is read."""
+    (tmp_path / "secret").write_text("host")
+
+    async def body(sandbox: Sandbox) -> None:
+        await sh(
+            sandbox,
+            'ln -s "$T/secret" last; ln -s "$T" middle; ln -s src/app.py near; ln -s src dir;'
+            "mkfifo pipe; echo ok > good",
+            T=str(tmp_path),
+        )
+        root = sandbox.workspace
+        assert await sandbox.read(f"{root}/good", limit=9) == b"ok\n"
+        assert await sandbox.read("good", limit=9) == b"ok\n"
+        for bad in (
+            "last", "middle/secret", "near", "dir/app.py", "pipe", "src", "none", ".", "",
+            "../secret", f"src/../../../{tmp_path}/secret", str(tmp_path / "secret"),
+            "/etc/passwd", "good\0",
+        ):  # fmt: skip
+            assert await sandbox.read(bad, limit=9) is None, bad
+            if not bad.startswith("/"):
+                assert await sandbox.read(f"{root}/{bad}", limit=9) is None, bad
+
+    inside(driver, template, body)
+
+
+def test_writing_follows_no_symlink_and_replaces_what_is_in_the_way(
+    driver: SandboxDriver, template: Template, tmp_path: Path
+) -> None:
+    """A file is written where it is named: through no link, and over a directory or a file."""
+    (tmp_path / "victim").write_text("safe")
+
+    async def body(sandbox: Sandbox) -> None:
+        await sh(
+            sandbox,
+            'ln -s "$T" out; ln -s "$T/victim" link; mkdir -p full/of/things; echo x > file',
+            T=str(tmp_path),
+        )
+        names = ["out/victim", "link", "full", "file/below", "new/deep/one"]
+        await sandbox.write({name: Blob(name.encode()) for name in names})
+        for name in names:
+            assert await sandbox.read(name, limit=99) == name.encode()
+
+    inside(driver, template, body)
+    assert (tmp_path / "victim").read_text() == "safe"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["victim"]
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../x", "a/../../x", "", "a//b", "./a"])
+def test_a_name_that_leads_elsewhere_is_refused(
+    driver: SandboxDriver, template: Template, name: str
+) -> None:
+    """Names to write or stage must be plain and relative."""
+
+    async def body(sandbox: Sandbox) -> None:
+        with pytest.raises(SandboxError):
+            await sandbox.write({name: Blob(b"")})
+        with pytest.raises(SandboxError):
+            await sandbox.put({name: Blob(b"")})
+
+    inside(driver, template, body)
+
+
+ODDITIES = r"""
+import os, socket
+os.mkdir(b"caf\xe9"); open(b"caf\xe9/\xff\xfe", "wb").write(b"\x00\x01")
+open(b"new\nline", "w").close()
+os.mkdir("empty")
+os.mkfifo("fifo")
+socket.socket(socket.AF_UNIX).bind("sock")
+os.symlink("/etc/passwd", "absolute")
+os.symlink("../../../etc/passwd", "dotdot")
+os.symlink("src", "dir"); os.symlink("dir/../../x", "middle")
+os.symlink("src/app.py", "near"); os.symlink("nowhere", "dangling"); os.symlink("loop", "loop")
+os.chmod("src/app.py", 0o755)
+os.remove("README.md"); os.mkdir("README.md"); open("README.md/inner", "w").write("x\n")
+open("locked", "w").write("l\n"); os.chmod("locked", 0)
+os.mkdir("closed"); open("closed/in", "w").write("i\n"); os.chmod("closed", 0)
+os.remove("src/run.sh")
+"""
+
+
+def test_all_that_was_left_is_found(driver: SandboxDriver, template: Template) -> None:
+    """Names of any bytes, empty, closed and odd things are found; what leads out is dropped."""
+
+    async def body(sandbox: Sandbox) -> tuple[dict[bytes, str], dict[str, str]]:
+        done = await sandbox.run([sandbox.python, "-I", "-c", ODDITIES], timeout_s=HANG_S)
+        assert done.exit_code == 0, done.stderr.text()
+        changes = await sandbox.settle()
+        rows = {
+            change.path: f"{change.kind} {change.entry.kind if change.entry else '-'}"
+            for change in changes.changes
+        }
+        return rows, dict(changes.dropped)
+
+    rows, dropped = inside(driver, template, body)
+    assert rows == {
+        b"README.md": "modified directory",
+        b"README.md/inner": "added file",
+        b"caf\xe9": "added directory",
+        b"caf\xe9/\xff\xfe": "added file",
+        b"closed": "added directory",
+        b"closed/in": "added file",
+        b"dangling": "added symlink",
+        b"dir": "added symlink",
+        b"empty": "added directory",
+        b"locked": "added file",
+        b"loop": "added symlink",
+        b"near": "added symlink",
+        b"new\nline": "added file",
+        b"src/app.py": "modified file",
+        b"src/run.sh": "deleted -",
+    }
+    assert dropped == {
+        "absolute": "a symlink out of the workspace: /etc/passwd",
+        "dotdot": "a symlink out of the workspace: ../../../etc/passwd",
+        "fifo": "a socket, device or FIFO",
+        "middle": "a symlink out of the workspace: dir/../../x",
+        "sock": "a socket, device or FIFO",
+    }
+
+
+def test_changes_are_carried_to_a_fresh_sandbox(driver: SandboxDriver, template: Template) -> None:
+    """A sandbox opened with a delta has the very workspace that was left, oddities apart."""
+
+    async def whole() -> None:
+        first = await driver.open(template, SandboxRequest(SandboxSpec()))
+        await first.run([first.python, "-I", "-c", ODDITIES], timeout_s=HANG_S)
+        left = await first.settle()
+        second = await driver.open(template, SandboxRequest(SandboxSpec(), delta=left))
+        again = await second.settle()
+        assert again.changes == left.changes
+        assert again.dropped == {}
+        await first.close()
+        await second.close()
+
+    asyncio.run(whole())
+
+
+def test_doing_nothing_changes_nothing(driver: SandboxDriver, template: Template) -> None:
+    """A workspace that was only read, and whose Python was only run, is as its template."""
+
+    async def body(sandbox: Sandbox) -> Changes:
+        await sh(sandbox, "cat README.md; cd src && python3 -c 'import app'")
+        return await sandbox.settle()
+
+    assert inside(driver, template, body).empty
+
+
+def test_lines_are_counted_in_text_files(driver: SandboxDriver, template: Template) -> None:
+    """Lines added and removed are those of a diff; binary files do not count."""
+
+    async def body(sandbox: Sandbox) -> tuple[int | None, int | None]:
+        await sh(sandbox, r"printf 'print(2)\nprint(3)\n' > src/app.py; printf '\0\1' > bin")
+        changes = await sandbox.settle()
+        return changes.lines_added, changes.lines_removed
+
+    assert inside(driver, template, body) == (2, 1)
+
+
+def test_a_workspace_that_was_removed_counts_as_deleted(
+    local: SandboxDriver, template: Template, tmp_path: Path
+) -> None:
+    """An agent that puts a symlink in place of its workspace shows nothing of where it leads."""
+    (tmp_path / "x").write_text("host")
+
+    async def body(sandbox: Sandbox) -> Changes:
+        await sh(
+            sandbox, 'cd /; rm -rf "$W"; ln -s "$T" "$W"', W=sandbox.workspace, T=str(tmp_path)
+        )
+        return await sandbox.settle()
+
+    changes = inside(local, template, body)
+    assert {change.path for change in changes.changes} == set(template.manifest)
+    assert all(change.entry is None for change in changes.changes)
+    assert list(changes.dropped) == ["."]
+    assert (tmp_path / "x").read_text() == "host"
+
+
+def test_ten_thousand_files_are_no_trouble(local: SandboxDriver, template: Template) -> None:
+    """10,000 files in a hundred directories are found, carried over, and removed."""
+    script = (
+        "import os\nfor d in range(100):\n    os.mkdir(f'd{d}')\n"
+        "    for f in range(100): open(f'd{d}/{f}', 'w').write('x')\n"
+    )
+
+    async def whole() -> None:
+        first = await local.open(template, SandboxRequest(SandboxSpec()))
+        await first.run([first.python, "-I", "-c", script], timeout_s=60)
+        left = await first.settle()
+        assert len(left.changes) == 10_100
+        second = await local.open(template, SandboxRequest(SandboxSpec(), delta=left))
+        assert (await sh(second, "find . -type f | wc -l")).stdout.text().strip() == "10003"
+        await first.close()
+        await second.close()
+
+    asyncio.run(whole())
+
+
+def names_in(area: WorkArea) -> list[str]:
+    return sorted(path.name for path in area.path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "mess",
+    [
+        "import os\nfor _ in range(1100):\n    os.mkdir('d'); os.chdir('d')\n",
+        "import os\nfor _ in range(30):\n    os.mkdir('x' * 250); os.chdir('x' * 250)\n",
+        "import os\nos.makedirs('a/b'); os.chmod('a/b', 0); os.chmod('a', 0)\n",
+    ],
+    ids=["deep", "long", "closed"],
+)
+def test_closing_removes_everything(
+    driver: SandboxDriver, template: Template, area: WorkArea, mess: str
+) -> None:
+    """However deep, long or closed its directories are, nothing of a sandbox is left."""
+
+    async def whole() -> list[str]:
+        before = names_in(area)
+        sandbox = await driver.open(template, SandboxRequest(SandboxSpec()))
+        await sandbox.run([sandbox.python, "-I", "-c", mess], timeout_s=HANG_S)
+        await sandbox.settle()
+        await sandbox.put({"a": Blob(b"")})
+        await sandbox.scratch()
+        await sandbox.close()
+        await sandbox.close()
+        return [name for name in names_in(area) if name not in before]
+
+    assert [name for name in asyncio.run(whole()) if name != "furniture"] == []
+
+
+def test_a_closed_sandbox_says_so(driver: SandboxDriver, template: Template) -> None:
+    """After ``close`` every other method raises ``SandboxClosed``; after ``settle``, ``run``."""
+
+    async def whole() -> None:
+        sandbox = await driver.open(template, SandboxRequest(SandboxSpec(), label="fix[r1]"))
+        await sandbox.settle()
+        with pytest.raises(SandboxClosed):
+            await sandbox.run(["true"], timeout_s=1)
+        await sandbox.close()
+        for call in (
+            lambda: sandbox.run(["true"], timeout_s=1),
+            lambda: sandbox.put({}),
+            sandbox.scratch,
+            lambda: sandbox.read("x", limit=1),
+            lambda: sandbox.write({}),
+            sandbox.settle,
+        ):
+            with pytest.raises(SandboxClosed):
+                await call()  # type: ignore[operator]
+
+    asyncio.run(whole())
+
+
+def test_a_full_disk_is_a_fault_of_the_sandbox(
+    driver: SandboxDriver, template: Template, area: WorkArea
+) -> None:
+    """Where no directory can be made, opening raises ``SandboxError``, not ``OSError``."""
+    driver.probe()
+    asyncio.run(_opened_and_closed(driver, template))
+    area.path.rename(area.path.with_name("elsewhere"))
+    try:
+        with pytest.raises(SandboxError):
+            asyncio.run(_opened_and_closed(driver, template))
+    finally:
+        area.path.with_name("elsewhere").rename(area.path)
+
+
+async def _opened_and_closed(driver: SandboxDriver, template: Template) -> None:
+    sandbox = await driver.open(template, SandboxRequest(SandboxSpec()))
+    await sandbox.close()
