@@ -59,7 +59,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     from pytest_agentbench.pytest_integration.collect import TaskFile
 
-    return TaskFile.for_path(parent, file_path, misplaced=_ownership(parent.config).misplaced(file_path))
+    return TaskFile.for_path(
+        parent, file_path, misplaced=_ownership(parent.config).misplaced(file_path)
+    )
 
 
 def _claims(config: pytest.Config) -> Claims:

@@ -25,8 +25,8 @@ def build_engine(settings: Settings) -> Engine:
     area = WorkArea()
     runtime = Runtime(cache / "runtime" if cache else None, area)
     home = os.environ.get("HOME")
-    hide = (settings.rootdir, settings.results, Path(sys.prefix), area.path)
-    hide += (Path(home),) if home else ()
+    own = (settings.rootdir, settings.results, Path(sys.prefix), area.path)
+    hide = (*own, Path(home)) if home else own
     drivers: dict[str, SandboxDriver] = {
         LocalDriver.name: LocalDriver(area, runtime),
         BubblewrapDriver.name: BubblewrapDriver(area, runtime, hide=hide),

@@ -7,7 +7,7 @@ first task's oracle looks green.
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ElementTree
+import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ class Project:
         return path
 
     def script(self, **tasks: str) -> None:
-        """Write the experiment: one variant ``bot`` that plays the given steps, in YAML, by task."""
+        """Write the experiment: one variant ``bot`` that plays steps (YAML), by task."""
         lines = "".join(f"        {name}: {steps}\n" for name, steps in tasks.items())
         self.write(
             "agentbench.yaml",
@@ -96,14 +96,14 @@ class Project:
         assert len({row["key"] for row in rows}) == len(rows), "one record a trial"
         return {row["key"]: row for row in rows}
 
-    def junit(self, name: str = "junit.xml") -> dict[str, ElementTree.Element]:
+    def junit(self, name: str = "junit.xml") -> dict[str, ET.Element]:
         """The test cases of a JUnit file by name."""
-        tree = ElementTree.parse(self.pytester.path / name)
+        tree = ET.parse(self.pytester.path / name)
         cases = list(tree.iter("testcase"))
         assert len({case.get("name") for case in cases}) == len(cases), "names are unique"
         return {str(case.get("name")): case for case in cases}
 
 
-def properties(case: ElementTree.Element) -> dict[str, str]:
+def properties(case: ET.Element) -> dict[str, str]:
     """The properties of a test case."""
     return {str(one.get("name")): str(one.get("value")) for one in case.iter("property")}

@@ -19,6 +19,12 @@ class Expanded:
     secrets: frozenset[str]
 
 
+def secrets_in(values: Mapping[str, str], variables: Mapping[str, str]) -> frozenset[str]:
+    """What of ``variables`` the values refer to."""
+    names = {match["name"] for text in values.values() for match in _REFERENCE.finditer(text)}
+    return frozenset(variables[name] for name in names if variables.get(name))
+
+
 def expand(values: Mapping[str, str], variables: Mapping[str, str], *, where: str) -> Expanded:
     """Replace ``${VAR}`` and ``${VAR:-default}``; the default also stands for an empty variable.
 

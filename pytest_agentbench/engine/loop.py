@@ -29,8 +29,7 @@ class EngineLoop:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start the thread. It is a daemon so that a wedged trial cannot keep pytest from exiting,
-        and the one thread that starts children: their parent-death signal is tied to it."""
+        """Start the thread; a daemon, so that a wedged trial cannot keep pytest from exiting."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=self._serve, args=(self._loop,), name="agentbench-engine", daemon=True
@@ -60,7 +59,8 @@ class EngineLoop:
             return ended.result()
         except BaseException:
             if not ended.done():
-                loop.call_soon_threadsafe(lambda: task[0].cancel())
+                # Late: launch may still be waiting for its turn.
+                loop.call_soon_threadsafe(lambda: task[0].cancel())  # noqa: PLW0108
                 wait([ended], CLEANUP_S)
             raise
 

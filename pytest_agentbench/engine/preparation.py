@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -33,7 +33,9 @@ from pytest_agentbench.sandboxes.blobs import read_tree
 class TemplateBuilder(Protocol):
     """Builds a task's template somewhere private; raises ``SetupError``."""
 
-    def __call__(self, task: TaskSpec, hidden: Iterable[Path]) -> Template: ...
+    def __call__(self, task: TaskSpec, hidden: Iterable[Path]) -> Template:
+        """Build it; nothing of ``hidden`` may come along."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,7 @@ class Preparations:
             if task.id not in self._snapshots:
                 self._snapshots[task.id] = _snapshot(task)
 
-    async def ready(
-        self, task: TaskSpec, driver: SandboxDriver, sandbox: SandboxSpec
-    ) -> Prepared:
+    async def ready(self, task: TaskSpec, driver: SandboxDriver, sandbox: SandboxSpec) -> Prepared:
         """The task's template and rehearsed oracles. Raises the ``TrialFault`` of its first try."""
         key = (task.id, driver.name)
         async with self._locks.setdefault(task.id, asyncio.Lock()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_agentbench.engine.trial import Trial
 from pytest_agentbench.model.run import Output
+from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.results.artifacts import TrialOutput
 
 LAST_WORDS_LIMIT = 2_000
@@ -12,16 +13,21 @@ RECORD_SEPARATOR = "\x1e"
 """Starts a line that an agent's program means for its parser and not for people."""
 
 
-def last_words(trial: Trial) -> str:
-    """The agent's closing message, or else the end of what it printed; unredacted."""
+def last_words(trial: Trial, redactor: Redactor) -> str:
+    """The agent's closing message, or else the end of what it printed.
+
+    Redacted before it is cut: half a secret would not be recognised.
+    """
     if trial.run is None:
         return ""
-    if trial.run.transcript.final_message:
-        return trial.run.transcript.final_message[-LAST_WORDS_LIMIT:]
+    said = trial.run.transcript.final_message
+    if said:
+        return redactor.text(said)[-LAST_WORDS_LIMIT:]
     if trial.run.completed is None:
         return ""
     streams = (trial.run.completed.stdout, trial.run.completed.stderr)
-    return next((text for text in map(_end, streams) if text), "")
+    ends = (redactor.text(_end(stream))[-LAST_WORDS_LIMIT:] for stream in streams)
+    return next((text for text in ends if text), "")
 
 
 def trial_output(trial: Trial) -> TrialOutput:
@@ -44,4 +50,4 @@ def _end(output: Output) -> str:
     text = (output.tail or output.head).decode("utf-8", "replace")
     # Not splitlines(): to it, a record separator is an end of line too.
     lines = [line for line in text.split("\n") if not line.startswith(RECORD_SEPARATOR)]
-    return "\n".join(lines).strip()[-LAST_WORDS_LIMIT:]
+    return "\n".join(lines).strip()

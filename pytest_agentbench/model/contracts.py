@@ -83,8 +83,11 @@ class SandboxRequest:
 
 
 class Sandbox(Protocol):
-    """Walls around one copy of a workspace. All methods but ``close`` raise ``SandboxClosed``
-    after ``close``; trouble with the walls themselves is a ``SandboxError``."""
+    """Walls around one copy of a workspace.
+
+    All methods but ``close`` raise ``SandboxClosed`` after ``close``; trouble with
+    the walls themselves is a ``SandboxError``.
+    """
 
     driver: str
     capabilities: Capabilities
@@ -114,7 +117,7 @@ class Sandbox(Protocol):
         ...
 
     async def put(self, files: Mapping[str, Blob]) -> str:
-        """Stage files read-only at a fresh random path outside the workspace; return it (inside)."""
+        """Stage files read-only at a random path outside the workspace; return it (inside)."""
         ...
 
     async def scratch(self) -> str:
@@ -226,7 +229,8 @@ class InProcessAgent(Agent, Protocol):
 
 
 ExpectedTests: TypeAlias = Mapping[str, str]
-"""Node id -> ``run``, ``skip`` or ``xfail``, as the test's own marks say."""
+"""Node id -> ``run``, ``skip`` or ``xfail``, as the test's own marks say. The id ``*``, which is
+no test's, says that whatever else reports counts too (a list from source sees no more)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,11 +282,12 @@ class Oracle(Protocol):
         """
         ...
 
-    async def check(
-        self, staged: StagedOracle, sandbox: Sandbox, subject: Subject
-    ) -> OracleResult:
-        """Judge. Raises ``OracleError`` only for faults before code of the agent's can have run;
-        after that a death, time-out or missing report is a result that has not passed."""
+    async def check(self, staged: StagedOracle, sandbox: Sandbox, subject: Subject) -> OracleResult:
+        """Judge.
+
+        Raises ``OracleError`` only for faults before code of the agent's can have run;
+        after that a death, time-out or missing report is a result that has not passed.
+        """
         ...
 
 

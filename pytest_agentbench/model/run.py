@@ -93,7 +93,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One path that differs from the template. ``entry`` is what stands there now (None: deleted)."""
+    """One path that differs from the template. ``entry``: what is there now (None: deleted)."""
 
     path: bytes
     kind: ChangeKind
@@ -101,7 +101,7 @@ class Change:
 
     @property
     def name(self) -> str:
-        """The path for people: undecodable bytes as ``\\xNN``."""
+        """The path for people: undecodable bytes are spelled out."""
         return self.path.decode("utf-8", "backslashreplace")
 
 

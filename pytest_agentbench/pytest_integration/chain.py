@@ -108,7 +108,7 @@ class Chain:
         except pytest.fail.Exception as stop:
             # Another plugin's time-out, raised into the wait.
             self.trial.fault(TrialFault(str(stop), reason=Reason.ABORTED))
-        except Exception as bug:
+        except Exception as bug:  # noqa: BLE001 - whatever it is, it is a bug, and is told
             self._bench.note_internal_error()
             trace = "".join(traceback.format_exception(bug))
             self.trial.fault(TrialFault(f"a bug of pytest-agentbench:\n{trace}"))

@@ -55,9 +55,7 @@ class TaskFile(pytest.Module):
         for task, trials in functions:
             function = _function(task, trials)
             setattr(self.obj, task.id, function)
-            made = self.ihook.pytest_pycollect_makeitem(
-                collector=self, name=task.id, obj=function
-            )
+            made = self.ihook.pytest_pycollect_makeitem(collector=self, name=task.id, obj=function)
             yield from made if isinstance(made, list) else [made]
 
     def funcnamefilter(self, name: str) -> bool:

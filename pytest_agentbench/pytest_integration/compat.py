@@ -25,7 +25,7 @@ def guard_conftests(
     def is_in_confcutdir(path: Path) -> bool:
         return bool(asked(path)) and not is_owned(path)
 
-    pluginmanager._is_in_confcutdir = is_in_confcutdir  # type: ignore[method-assign]
+    pluginmanager._is_in_confcutdir = is_in_confcutdir  # type: ignore[method-assign]  # noqa: SLF001
 
 
 def is_worker(config: pytest.Config) -> bool:

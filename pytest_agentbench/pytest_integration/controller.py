@@ -1,5 +1,8 @@
-"""On an xdist controller: hands the run's id to the workers, and opens the ledger when the
-first of them has found trials. Light until then: most sessions have none."""
+"""What an xdist controller does before there are trials.
+
+It hands the run's id to the workers, and opens the ledger when the first of them
+has found trials. Light until then: most sessions have none.
+"""
 
 from __future__ import annotations
 

@@ -58,4 +58,6 @@ def agentbench_verdict(
     agentbench_run: AgentRun | None, agentbench_sandbox: SandboxHandle | None
 ) -> Verdict | None:
     """What the hidden oracles say of what the agent left."""
-    return None if agentbench_sandbox is None else agentbench_sandbox.chain.score()
+    if agentbench_sandbox is None or agentbench_run is None:
+        return None
+    return agentbench_sandbox.chain.score()

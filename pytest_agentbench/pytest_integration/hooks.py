@@ -40,9 +40,9 @@ class SessionHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Order trials by repeat, task and variant, in the places that trials have: others keep theirs.
+        """Order trials by repeat, task and variant, in the places that trials have.
 
-        First of all, so that plugins that shuffle have the last word.
+        Other items keep theirs. First of all, so that plugins that shuffle have the last word.
         """
         trials = {
             place: spec for place, item in enumerate(items) if (spec := trial_of(item)) is not None

@@ -6,12 +6,14 @@ and plans only.
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
 import pytest
 
+from pytest_agentbench.engine.environment import secrets_in
 from pytest_agentbench.engine.recording import HARNESS, bare_record
 from pytest_agentbench.errors import StoreError
 from pytest_agentbench.model.outcome import Outcome, Reason
@@ -66,8 +68,10 @@ class Ledger:
 
     @classmethod
     def open(cls, config: pytest.Config, settings: Settings, run_id: str) -> Self:
-        """Begin a run, before anything is spent. Raises ``AgentbenchError`` where it cannot be
-        stored."""
+        """Begin a run, before anything is spent.
+
+        Raises ``AgentbenchError`` where it cannot be stored.
+        """
         check_writable(settings.results)
         run = RunDirectory.create(settings.results, run_id=run_id)
         experiment = load_experiment(settings.rootdir, settings.experiment)
@@ -98,7 +102,8 @@ class Ledger:
         self._enter_missing(plan, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
         self._store.close()
         self.troubles.extend(self._store.trouble)
-        self._rollup = roll_up(plan, self._records)
+        narrowed = ["selected by --lf"] if self._config.getoption("lf", default=False) else []
+        self._rollup = roll_up(plan, self._records, narrowed=narrowed)
         if any(record.reason is Reason.INTERNAL for record in self._records):
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
         elif self.troubles and session.exitstatus == pytest.ExitCode.OK:
@@ -135,7 +140,7 @@ class Ledger:
         return plan
 
     def _enter_missing(self, plan: Plan, *, interrupted: bool) -> None:
-        """Give every trial that was to run a record: what crashed is an error, the rest never ran."""
+        """Give every trial that was to run a record: a crash is an error, the rest never ran."""
         known = {record.key for record in self._records}
         for trial in plan.selected:
             if trial.key in known:
@@ -152,6 +157,10 @@ class Ledger:
                 record = bare_record(trial, outcome=Outcome.CANCELLED, reason=reason)
             self.enter(record)
 
+    def _secrets(self) -> set[str]:
+        variants = self._experiment.variants
+        return {secret for one in variants for secret in secrets_in(one.env, os.environ)}
+
     def write_manifest(self, status: int | None = None) -> None:
         """Write the manifest as far as it is known; ``status`` is the session's exit status."""
         manifest = RunManifest(
@@ -164,7 +173,7 @@ class Ledger:
                 self._config.invocation_params.args,
                 rootdir=self._settings.rootdir,
                 home=Path.home(),
-                redactor=Redactor(()),
+                redactor=Redactor(self._secrets()),
             ),
             experiment=self._experiment.source,
             variants=[variant.name for variant in self._experiment.variants],
@@ -173,7 +182,7 @@ class Ledger:
             finished_at=None if status is None else datetime.now(UTC).isoformat(),
             exit_status=status,
             counts=None if self._rollup is None else _counts(self._rollup),
-            complete=None if self._rollup is None else not self._rollup.deselected,
+            complete=None if self._rollup is None else self._rollup.complete,
             trouble=self.troubles,
         )
         try:

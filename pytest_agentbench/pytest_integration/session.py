@@ -160,7 +160,7 @@ class BenchSession:
             results_path=relative_to(self.settings.results, self.settings.rootdir)
             + f"/runs/{self.run_id}",
             changes=[redactor.text(line) for line in describe_changes(changes)] if changes else (),
-            last_words=redactor.text(last_words(trial)),
+            last_words=last_words(trial, redactor),
         )
 
     def _command_line(self) -> SettingsLayer:

@@ -232,9 +232,9 @@ class DirectorySandbox(abc.ABC):
 
         PYTHONDONTWRITEBYTECODE: a program that is only run must not count as a change.
         """
-        path = ":".join([*map(str, self._interpreter.path), _SYSTEM_PATH])
+        own = [*map(str, self._interpreter.path), f"{self.pytest_path}/bin"]
         return {
-            "PATH": path,
+            "PATH": ":".join([*own, _SYSTEM_PATH]),
             "HOME": self._places.inside("home"),
             "TMPDIR": self._places.inside("tmp"),
             "LANG": "C.UTF-8",

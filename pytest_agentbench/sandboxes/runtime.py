@@ -18,8 +18,8 @@ from pytest_agentbench.sandboxes.area import WorkArea
 from pytest_agentbench.sandboxes.staging import stage_pytest
 
 _ASK = (
-    "import json, sys, sysconfig; p = sysconfig.get_paths();"
-    "print(json.dumps([sys.prefix, sys.base_prefix, sys.version,"
+    "import json, sys;"
+    " print(json.dumps([sys.prefix, sys.base_prefix, sys.version,"
     " sys.version_info[:2], getattr(sys, '_base_executable', sys.executable)]))"
 )
 _PATIENCE_S = 30.0
@@ -29,7 +29,8 @@ _PATIENCE_S = 30.0
 class Interpreter:
     """A Python for the inside.
 
-    ``path`` are directories for PATH, first. ``prefixes`` are the host directories
+    ``path`` are directories for PATH, first; ``pytest_path`` has a ``bin`` with the
+    names that these lack. ``prefixes`` are the host directories
     that it needs to see; ``packages`` those of them whose installed packages may be
     seen too (a task's own environment; none for the base interpreter).
     ``pytest_path`` is the host directory with pytest.
@@ -63,7 +64,7 @@ class Runtime:
         staged = self._stage(executable, sys.version, sys.version_info[:2])
         return Interpreter(
             executable,
-            self._bin(executable),
+            (executable.parent,),
             _distinct(prefix, Path(sys.base_exec_prefix).resolve()),
             packages=(),
             pytest_path=staged,
@@ -108,11 +109,6 @@ class Runtime:
             return stage_pytest(fallback, python, version, release)
         except OSError as fault:
             raise SandboxError(f"pytest cannot be staged: {fault}") from fault
-
-    def _bin(self, executable: Path) -> tuple[Path, ...]:
-        """Directories for PATH; a system may have ``python3`` and no ``python``."""
-        directory = executable.parent
-        return (directory,)
 
 
 def base_executable() -> Path:

@@ -17,7 +17,7 @@ from packaging.specifiers import SpecifierSet
 from pytest_agentbench.errors import SandboxError
 from pytest_agentbench.model.digest import digest_value
 
-_FORMAT = 1
+_FORMAT = 2
 """Raised when the directory is made in another way, so that old caches are left alone."""
 _COMPILE_S = 120.0
 
@@ -40,6 +40,7 @@ def stage_pytest(cache: Path, python: Path, version: str, release: tuple[int, in
         for each in wanted:
             _copy_distribution(each, making)
         _compile(python, making)
+        _link_commands(python, making / "bin")
         making.chmod(0o755)
         try:
             making.rename(target)
@@ -116,6 +117,13 @@ def _files(each: Distribution) -> Iterator[tuple[Path, str]]:
             continue
         for path in origin.parent.rglob("*.py"):
             yield path, f"{module}/{path.relative_to(origin.parent)}"
+
+
+def _link_commands(python: Path, directory: Path) -> None:
+    """Names for the interpreter: Debian's has no ``python`` beside its ``python3``."""
+    directory.mkdir(exist_ok=True)
+    for name in ("python", "python3"):
+        (directory / name).symlink_to(python)
 
 
 def _compile(python: Path, directory: Path) -> None:

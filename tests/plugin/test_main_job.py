@@ -24,9 +24,7 @@ def test_reference_solutions_pass(project: Project, workers: tuple[str, ...]) ->
     result.stdout.fnmatch_lines(["*2 planned: 2 passed, 0 failed, 0 error, 0 skipped, 0 cancelled"])
 
 
-def test_a_wrong_answer_fails_its_own_task_only(
-    project: Project, workers: tuple[str, ...]
-) -> None:
+def test_a_wrong_answer_fails_its_own_task_only(project: Project, workers: tuple[str, ...]) -> None:
     """A wrong answer is FAILED and tells its story; its neighbour is not touched by it."""
     project.script(add=WRONG_ADD, greet=RIGHT_GREET)
     result = project.run("--junitxml=junit.xml", *workers)
@@ -52,9 +50,7 @@ def test_a_wrong_answer_fails_its_own_task_only(
     assert (artifacts / "stdout.txt").read_text().startswith("all done")
 
 
-def test_an_agent_that_cannot_start_is_an_error(
-    project: Project, workers: tuple[str, ...]
-) -> None:
+def test_an_agent_that_cannot_start_is_an_error(project: Project, workers: tuple[str, ...]) -> None:
     """A broken harness errors; it is not a wrong answer."""
     project.write(
         "agentbench.yaml",
@@ -174,7 +170,9 @@ def test_an_id_that_is_taken_is_an_error(project: Project, workers: tuple[str, .
     project.write("tasks/other.yaml", GREET)
     result = project.run(*workers)
     assert result.ret != 0
-    result.stdout.fnmatch_lines(["*tasks/other.yaml:1: the id 'greet' is taken by tasks/greet.yaml:1*"])
+    result.stdout.fnmatch_lines(
+        ["*tasks/other.yaml:1: the id 'greet' is taken by tasks/greet.yaml:1*"]
+    )
 
 
 def test_a_broken_task_file_is_an_error_and_the_others_run(

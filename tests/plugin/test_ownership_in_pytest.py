@@ -25,7 +25,8 @@ def owning(pytester: pytest.Pytester) -> Project:
     project.write("pytest.ini", "[pytest]\nagentbench_sandbox = local\n")
     project.write("test_ordinary.py", "def test_ordinary():\n    pass\n")
     project.write("tasks/dir/task.yaml", TASK)
-    project.write("tasks/flat.yaml", TASK.replace(" workspace\n", " flat-w\n").replace(" oracle\n", " flat-o\n"))
+    flat = TASK.replace(" workspace\n", " flat-w\n").replace(" oracle\n", " flat-o\n")
+    project.write("tasks/flat.yaml", flat)
     for workspace, oracle in (("dir/workspace", "dir/oracle"), ("flat-w", "flat-o")):
         project.write(f"tasks/{workspace}/answer.py", "ANSWER = 0\n")
         project.write(f"tasks/{workspace}/conftest.py", BOOM)

@@ -93,7 +93,7 @@ def test_unwritable_results_are_refused_before_anything_runs(
     project.write("occupied", "a file")
     project.write(
         "agentbench.yaml",
-        f"variants: {{v: {{agent: command, options: {{run: 'touch {project.pytester.path}/ran'}}}}}}\n",
+        "variants: {v: {agent: command, options: {run: 'touch %s/ran'}}}\n" % project.pytester.path,
     )
     result = project.run("--agentbench-results", "occupied", *workers)
     assert result.ret == 4

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rows import matrix, recorded, records
 
 from pytest_agentbench.errors import StoreError
 from pytest_agentbench.model.record import Record
 from pytest_agentbench.results.store import RecordStore, encode_record, read_records
+from rows import matrix, recorded, records
 
 SOME = [recorded(trial) for trial in matrix("abcdef").trials]
 GOLDEN = Path(__file__).with_name("golden-records-v1.jsonl")

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-from rows import matrix, recorded
 
 from pytest_agentbench.results.rescue import RescueStore
 from pytest_agentbench.results.store import read_records
+from rows import matrix, recorded
 
 SOME = [recorded(trial) for trial in matrix("abcd").trials]
 

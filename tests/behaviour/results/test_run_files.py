@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from rows import matrix
 
 from pytest_agentbench.errors import StoreError
 from pytest_agentbench.model.plan import Plan
@@ -24,6 +23,7 @@ from pytest_agentbench.results.plans import (
     write_process_plan,
 )
 from pytest_agentbench.results.rundir import RunDirectory
+from rows import matrix
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from pytest_agentbench.model.run import Completed
 from pytest_agentbench.model.task import SandboxSpec
 from pytest_agentbench.sandboxes.bubblewrap import BubblewrapDriver
 from pytest_agentbench.sandboxes.runtime import Runtime, base_executable
+from pytest_agentbench.sandboxes.view import PYTEST
 from pytest_agentbench.sandboxes.workspace import WorkArea, reap_stale
 from requirements import require
 
@@ -215,6 +216,16 @@ def test_python_and_pytest_work_and_no_package_of_the_harness_is_there(
     assert sh(bubblewrap, template, "ls /usr/local/lib/python3*/*-packages 2>/dev/null") == ""
 
 
+def test_python_is_known_by_both_its_names(
+    bubblewrap: BubblewrapDriver, template: Template
+) -> None:
+    """``python`` and ``python3`` are the base interpreter, also where the system has one only."""
+    code = "import sys, json; print(sys.prefix)"
+    for name in ("python", "python3", f"{PYTEST}/bin/python"):
+        done = run(bubblewrap, template, [name, "-c", code])
+        assert done.stdout.text().strip() == str(Path(sys.base_prefix).resolve()), name
+
+
 def test_pytest_is_staged_with_bytecode_that_is_used(
     bubblewrap: BubblewrapDriver, template: Template
 ) -> None:
@@ -355,6 +366,7 @@ from pytest_agentbench.model.task import FileTree, SandboxSpec
 from pytest_agentbench.sandboxes.bubblewrap import BubblewrapDriver
 from pytest_agentbench.sandboxes.local import LocalDriver
 from pytest_agentbench.sandboxes.runtime import Runtime
+from pytest_agentbench.sandboxes.view import PYTEST
 from pytest_agentbench.sandboxes.workspace import WorkArea, build_template
 
 base, cache, kind, marker = sys.argv[1:]

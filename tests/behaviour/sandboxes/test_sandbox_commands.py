@@ -186,8 +186,8 @@ def test_input_that_nobody_reads_harms_nothing(driver: SandboxDriver, template: 
 
 def test_input_is_read_only(driver: SandboxDriver, template: Template) -> None:
     """A command cannot write to what it reads from."""
-    done = run(driver, template, "sh", "-c", "echo more >&0", stdin=b"prompt")
-    assert done.exit_code != 0
+    done = run(driver, template, "sh", "-c", "echo more > /proc/self/fd/0; cat", stdin=b"prompt")
+    assert done.stdout.text() == "prompt"
 
 
 def test_any_bytes_come_back(driver: SandboxDriver, template: Template) -> None:
@@ -255,6 +255,33 @@ def test_a_daemon_dies_with_its_command(
     assert time.monotonic() - began < HANG_S
     assert done.timed_out == (ends == "stay")
     assert (done.stdout.text(), done.survivors, left) == ("left\n", 0, [])
+
+
+def test_a_daemon_dies_while_other_commands_run(driver: SandboxDriver, template: Template) -> None:
+    """With several commands at once, each takes its own daemon along, and no other's."""
+    marker = f"overlap-{os.getpid()}-{driver.name}"
+
+    async def whole() -> tuple[list[int], list[int]]:
+        first = await driver.open(template, SandboxRequest(SandboxSpec()))
+        second = await driver.open(template, SandboxRequest(SandboxSpec()))
+        stays = [second.python, "-I", "-c", DAEMON, f"{marker}-stays", "stay"]
+        other = asyncio.create_task(second.run(stays, timeout_s=60))
+        while len(alive(f"{marker}-stays")) < 2:
+            await asyncio.sleep(0.05)
+        leaves = [first.python, "-I", "-c", DAEMON, f"{marker}-leaves", "leave"]
+        done = await first.run(leaves, timeout_s=HANG_S)
+        assert done.stdout.text() == "left\n"
+        seen = alive(f"{marker}-leaves"), alive(f"{marker}-stays")
+        other.cancel()
+        await asyncio.gather(other, return_exceptions=True)
+        await first.close()
+        await second.close()
+        return seen
+
+    left, stayed = asyncio.run(asyncio.wait_for(whole(), 3 * HANG_S))
+    assert left == []
+    assert len(stayed) >= 2
+    assert alive(marker) == []
 
 
 def test_a_cancelled_run_kills_its_command(driver: SandboxDriver, template: Template) -> None:

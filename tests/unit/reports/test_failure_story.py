@@ -5,13 +5,13 @@ from textwrap import dedent
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rows import recorded, records
 
 from pytest_agentbench.model.outcome import Outcome, Reason
 from pytest_agentbench.model.record import Record
 from pytest_agentbench.model.run import Change, ChangeKind, Changes, Entry, EntryKind
 from pytest_agentbench.redaction import printable
 from pytest_agentbench.reports.story import describe_changes, story
+from rows import recorded, records
 
 RESULTS = ".agentbench/runs/20261129-131500-a1b2c3"
 

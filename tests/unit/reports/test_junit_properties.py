@@ -3,11 +3,11 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from hypothesis import given
-from rows import planned, recorded, records
 
 from pytest_agentbench.model.outcome import Reason
 from pytest_agentbench.model.record import Record
 from pytest_agentbench.reports.junit import properties
+from rows import planned, recorded, records
 
 
 def test_what_is_known_is_told_flat() -> None:

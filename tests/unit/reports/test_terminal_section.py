@@ -3,7 +3,6 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from rows import matrix, planned, recorded
 
 from pytest_agentbench.model.outcome import Outcome, Reason
 from pytest_agentbench.model.plan import Plan
@@ -11,6 +10,7 @@ from pytest_agentbench.model.record import Record
 from pytest_agentbench.reports.terminal import Line, summary_lines
 from pytest_agentbench.reports.view import build_view, percent
 from pytest_agentbench.stats.rollup import roll_up
+from rows import matrix, planned, recorded
 
 RESULTS = ".agentbench/runs/20261129-131500-a1b2c3"
 

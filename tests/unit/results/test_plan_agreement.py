@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rows import matrix, planned
 
 from pytest_agentbench.model.plan import Plan
 from pytest_agentbench.results.plans import agree, merge
+from rows import matrix, planned
 
 PLAN = matrix(["a", "b"], ["x", "y"], repeats=2)
 

@@ -5,13 +5,13 @@ from itertools import cycle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rows import matrix, planned, recorded
 
 from pytest_agentbench.model.outcome import Outcome, Reason
 from pytest_agentbench.model.plan import Plan
 from pytest_agentbench.model.rollup import Rate, Spend, Tally
 from pytest_agentbench.stats.intervals import wilson
 from pytest_agentbench.stats.rollup import roll_up
+from rows import matrix, planned, recorded
 
 
 def five(tally: Tally) -> tuple[int, int, int, int, int]:
