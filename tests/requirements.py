@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from functools import cache
 
 import pytest
@@ -34,4 +35,15 @@ def _bubblewrap() -> str | None:
     return None if done.returncode == 0 else f"bwrap does not start: {done.stderr.strip()}"
 
 
-_PROBES = {"bubblewrap": _bubblewrap}
+@cache
+def _mount() -> str | None:
+    with tempfile.TemporaryDirectory() as place:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place]
+        done = subprocess.run(mount, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            return f"no file system can be mounted: {done.stderr.strip()}"
+        subprocess.run(["umount", place], check=True)
+    return None
+
+
+_PROBES = {"bubblewrap": _bubblewrap, "mount": _mount}

@@ -129,14 +129,18 @@ class Ledger:
             reporter.write_line(line.text, **({line.style: True} if line.style else {}))
 
     def _settle_plan(self) -> Plan:
+        """The plan that the processes wrote before the first trial."""
         try:
             plans = read_process_plans(self._run)
-            self.troubles.extend(agree(plans))
-            plan = merge(plans)
-            write_plan(self._run.plan, plan)
         except StoreError as error:
             self.troubles.append(str(error))
             return Plan()
+        self.troubles.extend(agree(plans))
+        plan = merge(plans)
+        try:
+            write_plan(self._run.plan, plan)
+        except StoreError as error:
+            self.troubles.append(str(error))
         return plan
 
     def _enter_missing(self, plan: Plan, *, interrupted: bool) -> None:

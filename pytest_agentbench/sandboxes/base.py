@@ -232,7 +232,9 @@ class DirectorySandbox(abc.ABC):
 
         PYTHONDONTWRITEBYTECODE: a program that is only run must not count as a change.
         """
-        own = [*map(str, self._interpreter.path), f"{self.pytest_path}/bin"]
+        own = [str(path) for path in self._interpreter.path]
+        if not any(os.path.exists(f"{path}/python") for path in own):
+            own.append(f"{self.pytest_path}/bin")
         return {
             "PATH": ":".join([*own, _SYSTEM_PATH]),
             "HOME": self._places.inside("home"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -91,9 +93,9 @@ def test_unwritable_results_are_refused_before_anything_runs(
 ) -> None:
     """A results directory that cannot be written is a usage error, and no agent starts."""
     project.write("occupied", "a file")
+    run = f"touch {project.pytester.path}/ran"
     project.write(
-        "agentbench.yaml",
-        "variants: {v: {agent: command, options: {run: 'touch %s/ran'}}}\n" % project.pytester.path,
+        "agentbench.yaml", f"variants: {{v: {{agent: command, options: {{run: '{run}'}}}}}}\n"
     )
     result = project.run("--agentbench-results", "occupied", *workers)
     assert result.ret == 4
@@ -213,3 +215,55 @@ def test_file_names_that_are_not_utf8_and_floods_lose_nothing(
     assert record["agent_run"]["stdout_bytes"] == 300_000_000
     assert record["churn"]["files_added"] == 2
     result.stdout.fnmatch_lines(["*A odd?xffname*"])
+
+
+@pytest.fixture
+def tiny_disk(project: Project) -> Iterator[Path]:
+    """A file system of one megabyte, mounted where results go."""
+    require("mount")
+    place = project.pytester.path / "tiny"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    subprocess.run(mount, check=True)
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_results_that_fill_up_lose_no_verdict(
+    project: Project, workers: tuple[str, ...], tiny_disk: Path
+) -> None:
+    """A disk that fills up while trials run: the verdicts stand, and the records are elsewhere."""
+    fill = f"head -c 2000000 /dev/zero > {tiny_disk}/filler; "
+    project.write(
+        "agentbench.yaml",
+        "variants:\n  v:\n    agent: command\n    options:\n"
+        f"      run: '{fill} printf \"hello\\n\" > greeting.txt; touch calc.py'\n",
+    )
+    result = project.run(f"--agentbench-results={tiny_disk}", *workers)
+    result.assert_outcomes(passed=1, failed=1)
+    assert result.ret == 1
+    text = result.stdout.str()
+    assert "No space left on device" in text
+    assert "2 planned: 1 passed, 1 failed, 0 error" in text
+    (saved,) = (line for line in result.outlines if "saved in" in line)
+    rescued = Path(saved.rpartition("saved in ")[2].strip())
+    assert len(rescued.read_text().splitlines()) == 2
+    assert {json.loads(line)["outcome"] for line in rescued.read_text().splitlines()} == {
+        "passed",
+        "failed",
+    }
+
+
+def test_ten_thousand_small_files_are_carried_to_scoring(project: Project) -> None:
+    """An agent that leaves many files is scored with all of them."""
+    project.write(
+        "tasks/many.yaml",
+        "prompt: Make 10,000 files.\n"
+        "oracles: [{run: 'test $(ls many | wc -l) = 10000 && test $(cat many/777) = 777'}]\n",
+    )
+    make = "mkdir many; i=0; while [ $i -lt 10000 ]; do echo $i > many/$i; i=$((i+1)); done"
+    project.write(
+        "agentbench.yaml", f"variants: {{v: {{agent: command, options: {{run: '{make}'}}}}}}\n"
+    )
+    project.run("tasks/many.yaml").assert_outcomes(passed=1)
+    assert project.records()["many[v-r1]"]["churn"]["files_added"] == 10_000

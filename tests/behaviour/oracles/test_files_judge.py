@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from behaviour.oracles.bench import Bench
 
 from pytest_agentbench.model.task import JsonValue
 from pytest_agentbench.model.verdict import OracleResult
+
+approx: Any = pytest.approx  # its type does not fit into a tuple that is compared
 
 
 def told(result: OracleResult) -> tuple[bool, float, str]:
@@ -44,7 +47,7 @@ def test_misses_are_named_and_the_score_is_the_share_that_is_met(bench: Bench) -
     left = {"README.md": "# Shop\nUsage\n", "VERSION": "1.3\n", "notes": "x", "docs/x": ""}
     assert told(bench.judge("files", TABLE, left)) == (
         False,
-        pytest.approx(2 / 7),
+        approx(2 / 7),
         (
             "out.json: missing; README.md: does not contain 'Install'; "
             "VERSION: line 1 is '1.3' instead of '1.2'; notes: exists, but must not"
@@ -62,7 +65,7 @@ def test_another_task_is_judged_by_its_own_table(bench: Bench) -> None:
 def test_an_empty_workspace_meets_what_must_be_absent_only(bench: Bench) -> None:
     """Doing nothing fails."""
     result = bench.judge("files", TABLE)
-    assert (result.passed, result.score) == (False, pytest.approx(1 / 7))
+    assert (result.passed, result.score) == (False, approx(1 / 7))
 
 
 @pytest.mark.parametrize(

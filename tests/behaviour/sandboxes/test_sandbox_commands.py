@@ -266,8 +266,10 @@ def test_a_daemon_dies_while_other_commands_run(driver: SandboxDriver, template:
         second = await driver.open(template, SandboxRequest(SandboxSpec()))
         stays = [second.python, "-I", "-c", DAEMON, f"{marker}-stays", "stay"]
         other = asyncio.create_task(second.run(stays, timeout_s=60))
-        while len(alive(f"{marker}-stays")) < 2:
+        for _ in range(200):
             await asyncio.sleep(0.05)
+            if len(alive(f"{marker}-stays")) >= 2:
+                break
         leaves = [first.python, "-I", "-c", DAEMON, f"{marker}-leaves", "leave"]
         done = await first.run(leaves, timeout_s=HANG_S)
         assert done.stdout.text() == "left\n"

@@ -335,7 +335,7 @@ def test_a_closed_sandbox_says_so(driver: SandboxDriver, template: Template) -> 
             sandbox.settle,
         ):
             with pytest.raises(SandboxClosed):
-                await call()  # type: ignore[operator]
+                await call()
 
     asyncio.run(whole())
 

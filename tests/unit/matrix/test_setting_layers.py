@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.errors import UsageError
 from pytest_agentbench.matrix.layers import SETTINGS, resolve
-from pytest_agentbench.model.task import Limits, SandboxSpec
+from pytest_agentbench.model.task import JsonValue, Limits, SandboxSpec
 
 VALUES = {
     "repeats": st.integers(1, 1000),
@@ -85,10 +85,10 @@ def test_last_layer_wins(given_layers: list[tuple[str, dict[str, object]]]) -> N
 @settings(deadline=None, max_examples=60)
 @given(layers, layers)
 def test_layers_compose(
-    low: list[tuple[str, dict[str, object]]], high: list[tuple[str, dict[str, object]]]
+    low: list[tuple[str, dict[str, JsonValue]]], high: list[tuple[str, dict[str, JsonValue]]]
 ) -> None:
     """Resolving is laying over: what the high layers set does not depend on the low ones."""
-    both, only = resolve([*low, *high]), resolve(high)  # type: ignore[list-item]
+    both, only = resolve([*low, *high]), resolve(high)
     for path, name in only.lineage.items():
         if name != "built-in":
             assert both.values[path] == only.values[path]
