@@ -14,7 +14,7 @@ from pytest_agentbench.model.task import TaskSpec
 from pytest_agentbench.sandboxes.bubblewrap import BubblewrapDriver
 from pytest_agentbench.sandboxes.local import LocalDriver
 from pytest_agentbench.sandboxes.runtime import Runtime
-from pytest_agentbench.sandboxes.workspace import WorkArea, build_template
+from pytest_agentbench.sandboxes.workspace import WorkArea, build_template, reap_stale
 from pytest_agentbench.settings import Settings
 from pytest_agentbench.taskfiles.assets import hidden_paths
 
@@ -22,6 +22,7 @@ from pytest_agentbench.taskfiles.assets import hidden_paths
 def build_engine(settings: Settings) -> Engine:
     """An engine that is ready to be started; what it needs on disk is made on first use."""
     cache = user_cache(os.environ)
+    reap_stale()
     area = WorkArea()
     runtime = Runtime(cache / "runtime" if cache else None, area)
     home = os.environ.get("HOME")

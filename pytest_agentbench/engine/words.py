@@ -41,7 +41,7 @@ def trial_output(trial: Trial) -> TrialOutput:
         stderr=completed.stderr if completed else Output(),
         final_message=(run.transcript.final_message if run else None) or "",
         changes=run.changes if run else None,
-        template=trial.prepared.template.directory if trial.prepared else None,
+        template=trial.prepared.template if trial.prepared else None,
         oracles={result.name: result.output for result in results},
     )
 

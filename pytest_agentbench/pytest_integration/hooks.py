@@ -86,6 +86,18 @@ class SessionHooks:
             # An exception here would take the worker away without a word.
             bench.refusal = str(error)
 
+    def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> str | None:
+        """Say what is about to be run, and where nothing will isolate it."""
+        trials = [spec for item in items if (spec := trial_of(item)) is not None]
+        if not trials or self._bench.config.option.verbose < 0:
+            return None
+        experiment = self._bench.experiment()
+        variants = ", ".join(dict.fromkeys(spec.variant.name for spec in trials))
+        drivers = sorted({spec.sandbox.driver for spec in trials})
+        walls = ", ".join(f"{name} (unisolated)" if name == "local" else name for name in drivers)
+        count = "1 trial" if len(trials) == 1 else f"{len(trials)} trials"
+        return f"agentbench: {count} of {variants} ({experiment.source}); sandbox: {walls}"
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]

@@ -13,17 +13,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from pytest_agentbench.model.contracts import Template
 from pytest_agentbench.model.outcome import Outcome
 from pytest_agentbench.model.run import Changes, Output
 from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.results.atomic import PRIVATE_FILE
-from pytest_agentbench.results.delta import pack_delta, unified_diff
+from pytest_agentbench.results.delta import pack_delta
 from pytest_agentbench.results.rundir import RunDirectory, file_name
+from pytest_agentbench.sandboxes.linediff import render_diff
 
 Policy: TypeAlias = Literal["none", "failed", "all"]
 
 DELTA_LIMIT = 50_000_000
 """Bytes of a workspace delta that is kept. The record says so where one is not."""
+
+DIFF_LIMIT = 500_000
+"""Characters of ``changes.diff``."""
 
 _KEPT_BY_FAILED = (Outcome.FAILED, Outcome.ERROR, Outcome.CANCELLED)
 
@@ -32,8 +37,8 @@ _KEPT_BY_FAILED = (Outcome.FAILED, Outcome.ERROR, Outcome.CANCELLED)
 class TrialOutput:
     """What there is to keep of one trial, unredacted. Empty is what there is none of.
 
-    ``changes`` must still be readable; ``template`` is the directory that they are
-    against, for a diff. ``oracles`` maps names of oracles to their raw output.
+    ``changes`` must still be readable; ``template`` is what they are against,
+    for a diff. ``oracles`` maps names of oracles to their raw output.
     """
 
     prompt: str = ""
@@ -41,7 +46,7 @@ class TrialOutput:
     stderr: Output = field(default_factory=Output)
     final_message: str = ""
     changes: Changes | None = None
-    template: Path | None = None
+    template: Template | None = None
     oracles: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -94,7 +99,7 @@ def _diff(output: TrialOutput, diagnostics: list[str]) -> bytes:
     if output.changes is None or output.template is None:
         return b""
     try:
-        return _encoded(unified_diff(output.changes, output.template))
+        return _encoded(render_diff(output.template, output.changes, limit=DIFF_LIMIT))
     except OSError as error:
         diagnostics.append(f"changes.diff cannot be made: {error.strerror}")
         return b""

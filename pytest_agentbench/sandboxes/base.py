@@ -22,7 +22,7 @@ from pytest_agentbench.model.run import DEFAULT_OUTPUT_LIMIT, Changes, Completed
 from pytest_agentbench.model.task import Blob, SandboxSpec
 from pytest_agentbench.sandboxes.area import WorkArea, remove_tree
 from pytest_agentbench.sandboxes.beneath import read_below, root_of, stage, write_below
-from pytest_agentbench.sandboxes.delta import count_lines
+from pytest_agentbench.sandboxes.linediff import count_lines
 from pytest_agentbench.sandboxes.manifest import compare
 from pytest_agentbench.sandboxes.process import Tree
 from pytest_agentbench.sandboxes.runtime import Interpreter

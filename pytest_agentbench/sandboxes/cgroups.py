@@ -131,7 +131,7 @@ def group_for(spec: SandboxSpec, *, walls: int = 0) -> Iterator[Group | None]:
         yield None
         return
     support = probe()
-    name = f"agentbench-{secrets.token_hex(8)}"
+    name = f"agentbench-{os.getpid()}-{secrets.token_hex(8)}"
     group = Group(
         {
             controller: (parent / name, version)
@@ -196,7 +196,7 @@ def _try(parent: Path, version: int, controller: str) -> None:
         enabled = parent / "cgroup.subtree_control"
         if controller not in enabled.read_text().split():
             enabled.write_text(f"+{controller}")
-    home = parent / f"agentbench-{secrets.token_hex(8)}"
+    home = parent / f"agentbench-{os.getpid()}-{secrets.token_hex(8)}"
     home.mkdir()
     group = Group({controller: (home, version)})
     try:

@@ -23,7 +23,6 @@ from pytest_agentbench.sandboxes.beneath import (
     root_of,
     write_below,
 )
-from pytest_agentbench.sandboxes.delta import pack, render_diff
 from pytest_agentbench.sandboxes.links import leaves
 from pytest_agentbench.sandboxes.manifest import Listing, scan
 
@@ -32,10 +31,8 @@ __all__ = [
     "apply_changes",
     "build_template",
     "copy_template",
-    "pack",
     "reap_stale",
     "remove_tree",
-    "render_diff",
 ]
 
 _PIECE = 1 << 20

@@ -11,6 +11,7 @@ from pytest_agentbench.model.run import Change, ChangeKind, Changes, Entry, Entr
 from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.results.artifacts import Kept, Policy, TrialOutput, keep_artifacts
 from pytest_agentbench.results.rundir import RunDirectory
+from pytest_agentbench.sandboxes.workspace import build_template
 
 SECRET = "sk-very-secret-key"
 
@@ -78,7 +79,7 @@ def whole(changes: Changes) -> TrialOutput:
         stderr=Output(b"warned", b"", 6),
         final_message=f"Used {SECRET} ä \udcff",
         changes=changes,
-        template=changes.root.parent / "template",
+        template=build_template({}, changes.root.parent / "template"),
         oracles={"hidden-tests": "1 failed\n", "../sly": f"saw {SECRET}"},
     )
 
@@ -130,11 +131,12 @@ def test_a_diff_tells_what_changed(run: RunDirectory, changes: Changes) -> None:
     keep(run, whole(changes))
     diff = (run.path / "artifacts/fix/codex-r1/changes.diff").read_text()
     assert diff == (
-        "added: data\\xff.bin (not shown: not text, or too long)\n"
+        "added data\\xff.bin (file, 8 bytes)\n"
         "--- a/edit.txt\n+++ b/edit.txt\n@@ -1,3 +1,3 @@\n one\n-two\n-three\n+TWO\n+three\n"
         "\\ No newline at end of file\n"
         "--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-bye\n"
-        "added: link (not shown: not text, or too long)\n"
+        "added link (symlink, 0 bytes)\n"
+        "added pkg (directory, 0 bytes)\n"
         "--- /dev/null\n+++ b/pkg/new.sh\n@@ -0,0 +1 @@\n+echo hi\n"
     )
 
@@ -206,7 +208,7 @@ def test_long_and_binary_files_are_not_compared(run: RunDirectory, changes: Chan
     (changes.root / "edit.txt").write_text("".join(f"{number}\n" for number in range(10_000)))
     keep(run, whole(changes))
     diff = (run.path / "artifacts/fix/codex-r1/changes.diff").read_text()
-    assert "modified: edit.txt (not shown: not text, or too long)\n" in diff
+    assert "modified edit.txt: about 10000 lines added, 3 removed\n" in diff
 
 
 def test_a_symlink_in_the_way_is_not_followed(run: RunDirectory, tmp_path: Path) -> None:

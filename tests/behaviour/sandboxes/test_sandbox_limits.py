@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def needs(driver: SandboxDriver, capability: str) -> None:
 
 
 def groups() -> list[str]:
-    return [str(path) for path in Path("/sys/fs/cgroup").glob("**/agentbench-*")]
+    return [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/agentbench-{os.getpid()}-*")]
 
 
 def test_memory_is_limited(driver: SandboxDriver, template: Template) -> None:

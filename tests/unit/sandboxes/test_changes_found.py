@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -15,14 +14,12 @@ from pytest_agentbench.errors import SandboxError, SetupError
 from pytest_agentbench.model.contracts import Template
 from pytest_agentbench.model.run import Change, ChangeKind, Changes, Entry, EntryKind
 from pytest_agentbench.model.task import Blob, FileTree
-from pytest_agentbench.sandboxes.delta import count_lines
+from pytest_agentbench.sandboxes.linediff import count_lines, render_diff
 from pytest_agentbench.sandboxes.manifest import compare, scan
 from pytest_agentbench.sandboxes.workspace import (
     apply_changes,
     build_template,
     copy_template,
-    pack,
-    render_diff,
 )
 
 
@@ -240,40 +237,3 @@ def test_a_long_rewrite_is_counted_without_a_search(tmp_path: Path) -> None:
     assert render_diff(template, changes, limit=1000) == (
         "modified text: about 20000 lines added, 20000 removed\n"
     )
-
-
-def test_changes_are_packed_with_what_was_deleted(tmp_path: Path) -> None:
-    """The tar holds contents, modes, links and names of any bytes, and the deleted paths."""
-    template = template_of(tmp_path, a="1", b__c="2")
-    left = copy_of(template, tmp_path)
-    (left / "a").unlink()
-    (left / "b" / "c").write_text("3")
-    (left / "link").symlink_to("b/c")
-    (left / os.fsdecode(b"\xff\n")).write_bytes(b"\x00")
-    (left / os.fsdecode(b"\xff\n")).chmod(0o755)
-    changes = compare(template.manifest, left)
-    target = tmp_path / "changes.tar"
-    assert pack(changes, target, limit=100)
-    with tarfile.open(target, errors="surrogateescape") as tar:
-        rows = {os.fsencode(each.name): (each.type, each.mode, each.linkname) for each in tar}
-        deleted = tar.extractfile("deleted")
-        assert deleted is not None
-        assert deleted.read() == b"a\0"
-    assert rows == {
-        b"deleted": (tarfile.REGTYPE, 0o644, ""),
-        b"files/b/c": (tarfile.REGTYPE, 0o644, ""),
-        b"files/link": (tarfile.SYMTYPE, 0o644, "b/c"),
-        b"files/\xff\n": (tarfile.REGTYPE, 0o755, ""),
-    }
-    first = target.read_bytes()
-    assert pack(changes, target, limit=100)
-    assert target.read_bytes() == first
-
-
-def test_changes_over_the_cap_are_not_packed(tmp_path: Path) -> None:
-    """Nothing is written when the contents are too big."""
-    template = template_of(tmp_path, a="1")
-    left = copy_of(template, tmp_path)
-    (left / "big").write_bytes(b"x" * 101)
-    assert not pack(compare(template.manifest, left), tmp_path / "changes.tar", limit=100)
-    assert not (tmp_path / "changes.tar").exists()

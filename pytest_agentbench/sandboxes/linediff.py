@@ -1,18 +1,15 @@
-"""What an agent changed, as a tar file to keep and as a diff to read."""
+"""What an agent changed, as a diff to read and as numbers of lines."""
 
 from __future__ import annotations
 
 import difflib
 import io
-import os
-import tarfile
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 from pytest_agentbench.model.contracts import Template
 from pytest_agentbench.model.run import Change, ChangeKind, Changes, EntryKind
-from pytest_agentbench.sandboxes.beneath import directory_below, open_regular, read_below, root_of
+from pytest_agentbench.sandboxes.beneath import read_below, root_of
 
 _TEXT_LIMIT = 256_000
 """Bytes of a file that is still compared line by line."""
@@ -23,26 +20,6 @@ _FILES_LIMIT = 500
 """Text files whose lines are counted."""
 
 _LineDiff = tuple[list[str], list[str]]
-
-
-def pack(changes: Changes, target: Path, *, limit: int) -> bool:
-    """Write changes as a tar file: contents below ``files/``, removed paths in ``deleted``.
-
-    ``deleted`` holds raw paths, each ended by a NUL byte. Nothing is written, and
-    False returned, when the contents are more than ``limit`` bytes. Raises ``OSError``.
-    """
-    if sum(change.entry.size for change in changes.changes if change.entry) > limit:
-        return False
-    with (
-        root_of(changes.root) as root,
-        tarfile.open(target, "w", format=tarfile.PAX_FORMAT, errors="surrogateescape") as tar,
-    ):
-        deleted = b"".join(c.path + b"\0" for c in changes.changes if c.entry is None)
-        _add(tar, _info("deleted", tarfile.REGTYPE, len(deleted)), io.BytesIO(deleted))
-        for change in changes.changes:
-            if change.entry is not None:
-                _pack_one(tar, root, change)
-    return True
 
 
 def render_diff(template: Template, changes: Changes, *, limit: int) -> str:
@@ -142,38 +119,3 @@ def _count(old: list[str], new: list[str]) -> tuple[int, int]:
         block.size for block in difflib.SequenceMatcher(None, before, after).get_matching_blocks()
     )
     return len(after) - same, len(before) - same
-
-
-def _pack_one(tar: tarfile.TarFile, root: int, change: Change) -> None:
-    entry = change.entry
-    if entry is None:
-        return
-    *above, name = change.path.split(b"/")
-    label = f"files/{os.fsdecode(change.path)}"
-    with directory_below(root, above) as parent:
-        match entry.kind:
-            case EntryKind.DIRECTORY:
-                _add(tar, _info(label, tarfile.DIRTYPE, 0, executable=True), None)
-            case EntryKind.SYMLINK:
-                info = _info(label, tarfile.SYMTYPE, 0)
-                info.linkname = os.fsdecode(os.readlink(name, dir_fd=parent))
-                _add(tar, info, None)
-            case EntryKind.FILE:
-                with os.fdopen(open_regular(parent, name), "rb") as file:
-                    size = os.fstat(file.fileno()).st_size
-                    info = _info(label, tarfile.REGTYPE, size, executable=entry.executable)
-                    _add(tar, info, file)
-            case EntryKind.OTHER:
-                pass
-
-
-def _info(name: str, kind: bytes, size: int, *, executable: bool = False) -> tarfile.TarInfo:
-    info = tarfile.TarInfo(name)
-    info.type = kind
-    info.size = size
-    info.mode = 0o755 if executable else 0o644
-    return info
-
-
-def _add(tar: tarfile.TarFile, info: tarfile.TarInfo, file: BinaryIO | None) -> None:
-    tar.addfile(info, file)
