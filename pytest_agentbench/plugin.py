@@ -12,14 +12,10 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.pytest_integration import compat, fixtures
-from pytest_agentbench.pytest_integration.options import add_options, task_directories
-from pytest_agentbench.settings import DEFAULT_TASK_DIRECTORIES, PREFIX
-from pytest_agentbench.taskfiles.claims import Claims
+from pytest_agentbench.pytest_integration.options import add_options, task_claims
+from pytest_agentbench.settings import PREFIX
 from pytest_agentbench.taskfiles.ownership import Ownership
 
-SUFFIXES = (".yaml", ".yml")
-
-_CLAIMS: pytest.StashKey[Claims] = pytest.StashKey()
 _OWNERSHIP: pytest.StashKey[Ownership] = pytest.StashKey()
 
 
@@ -53,9 +49,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect task files."""
-    if file_path.suffix not in SUFFIXES:
-        return None
-    if not _claims(parent.config).claims(file_path):
+    if not task_claims(parent.config).claims(file_path):
         return None
     from pytest_agentbench.pytest_integration.collect import TaskFile
 
@@ -64,18 +58,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     )
 
 
-def _claims(config: pytest.Config) -> Claims:
-    if _CLAIMS not in config.stash:
-        directories = task_directories(config)
-        config.stash[_CLAIMS] = Claims(
-            config.rootpath,
-            directories or DEFAULT_TASK_DIRECTORIES,
-            configured=directories is not None,
-        )
-    return config.stash[_CLAIMS]
-
-
 def _ownership(config: pytest.Config) -> Ownership:
     if _OWNERSHIP not in config.stash:
-        config.stash[_OWNERSHIP] = Ownership(_claims(config))
+        config.stash[_OWNERSHIP] = Ownership(task_claims(config))
     return config.stash[_OWNERSHIP]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.errors import AgentbenchError
-from pytest_agentbench.pytest_integration.options import session_settings
+from pytest_agentbench.pytest_integration.options import session_settings, task_claims
 
 RUN_ID = "agentbench_run_id"
 """Key under which a controller tells its workers the run's id."""
@@ -37,7 +37,7 @@ class Doorman:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """Open the ledger, before any worker starts an agent."""
-        if self._opened or not any(".yaml::" in one or ".yml::" in one for one in ids):
+        if self._opened or not self._holds_trials(ids):
             return
         self._opened = True
         from pytest_agentbench.pytest_integration.ledger import Ledger
@@ -47,3 +47,9 @@ class Doorman:
         except AgentbenchError as error:
             raise pytest.UsageError(str(error)) from error
         self._config.pluginmanager.register(ledger, "agentbench-ledger")
+
+    def _holds_trials(self, ids: Sequence[str]) -> bool:
+        """Whether a node id is a trial's: other plugins collect YAML files too."""
+        claims = task_claims(self._config)
+        files = {one.partition("::")[0] for one in ids}
+        return any(claims.claims(self._config.rootpath / file) for file in files)

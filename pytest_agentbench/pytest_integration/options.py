@@ -11,6 +11,9 @@ from pytest_agentbench.settings import (
     Settings,
     read_settings,
 )
+from pytest_agentbench.taskfiles.claims import Claims
+
+_CLAIMS: pytest.StashKey[Claims] = pytest.StashKey()
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -32,6 +35,18 @@ def task_directories(config: pytest.Config) -> tuple[str, ...] | None:
     """The ini key ``agentbench_tasks``; None where the project does not set it."""
     directories = config.getini(f"{PREFIX}_tasks")
     return tuple(directories) if directories else None
+
+
+def task_claims(config: pytest.Config) -> Claims:
+    """The rule by which this session claims files."""
+    if _CLAIMS not in config.stash:
+        directories = task_directories(config)
+        config.stash[_CLAIMS] = Claims(
+            config.rootpath,
+            directories or DEFAULT_TASK_DIRECTORIES,
+            configured=directories is not None,
+        )
+    return config.stash[_CLAIMS]
 
 
 def session_settings(config: pytest.Config) -> Settings:
