@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from pytest_agentbench.engine.environment import expand
-from pytest_agentbench.engine.judge import judge, protect
+from pytest_agentbench.engine.judge import CARRIED_BYTES, Bench, judge, protected_files
 from pytest_agentbench.engine.launch import build_agent, run_agent
 from pytest_agentbench.engine.preparation import Preparations, Prepared
 from pytest_agentbench.errors import SandboxError, TrialFault
@@ -27,7 +27,7 @@ from pytest_agentbench.model.contracts import (
     Subject,
 )
 from pytest_agentbench.model.outcome import Outcome, Reason, outcome_of
-from pytest_agentbench.model.run import AgentRun, Completed
+from pytest_agentbench.model.run import AgentRun, Changes, Completed
 from pytest_agentbench.model.task import SandboxSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.verdict import Verdict
@@ -115,24 +115,32 @@ class Trial:
             raise TrialFault("scored before the agent ran", where=self.spec.key)
         if self.prepared is None or self._walls is None:
             raise TrialFault("scored before it was prepared", where=self.spec.key)
+        changes, template = self.run.changes, self.prepared.template
+        if changes.size_bytes > CARRIED_BYTES:
+            return self._refuse_size(changes)
         async with self._phase("scoring_s"):
-            protection = protect(self.run.changes)
-            if protection.restored:
-                names = ", ".join(protection.restored)
-                self.diagnostics.append(f"restored before scoring: {names}")
-            request = SandboxRequest(
-                self._walls, delta=protection.delta, label=f"{self.spec.key} scoring"
-            )
+            protected = protected_files(template, changes)
+            if protected:
+                self.diagnostics.append(f"restored before scoring: {', '.join(protected)}")
+            request = SandboxRequest(self._walls, delta=changes, label=f"{self.spec.key} scoring")
             results = await judge(
                 self.prepared.oracles,
                 Subject(self.spec, self.run),
-                self.driver,
-                self.prepared.template,
-                request,
+                Bench(self.driver, template, request, protected),
             )
         task = self.spec.task
         self.verdict = combine(results, task.oracles, task.threshold)
         self._settle(self.verdict, timed_out=self.run.timed_out)
+        return self.verdict
+
+    def _refuse_size(self, changes: Changes) -> Verdict:
+        """A limit of ours, which the agent went over: it failed."""
+        self.outcome, self.reason = Outcome.FAILED, Reason.LIMIT
+        self.message = (
+            f"the agent left {changes.size_bytes:,} bytes of changes; "
+            f"more than {CARRIED_BYTES:,} are not scored"
+        )
+        self.verdict = Verdict(passed=False, score=0.0, reason=self.message, results=())
         return self.verdict
 
     def fault(self, fault: TrialFault) -> None:

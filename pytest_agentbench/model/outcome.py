@@ -20,6 +20,7 @@ class Reason(StrEnum):
 
     # failed: a valid negative
     ORACLE = "oracle"
+    LIMIT = "limit"
     TIMEOUT = "timeout"
     TAMPERED = "tampered"
     # error: nothing was measured
@@ -41,6 +42,7 @@ class Reason(StrEnum):
 
 _OUTCOMES: dict[Reason, Outcome] = {
     Reason.ORACLE: Outcome.FAILED,
+    Reason.LIMIT: Outcome.FAILED,
     Reason.TIMEOUT: Outcome.FAILED,
     Reason.TAMPERED: Outcome.FAILED,
     Reason.SETUP: Outcome.ERROR,

@@ -122,6 +122,11 @@ class Changes:
     lines_removed: int | None = None
 
     @property
+    def size_bytes(self) -> int:
+        """Bytes that have to be carried: apparent sizes, so holes and hard links count in full."""
+        return sum(change.entry.size for change in self.changes if change.entry is not None)
+
+    @property
     def empty(self) -> bool:
         """Whether the workspace is as the template was."""
         return not self.changes and not self.dropped

@@ -3,21 +3,31 @@
 Knows the standard library and pytest only, and runs on Python 3.9 and later.
 Standard input holds one JSON object: ``pytest`` (the directory that holds it),
 ``path`` (directories of the tests), ``workspace``, ``tests``, ``config``,
-``report`` (a file that must not exist yet), ``key`` (what each line of it
-carries), ``collect`` (whether to list tests instead of running them).
+``report`` (a file that must not exist yet), ``collect`` (whether to list tests
+instead of running them).
 
-The report is one JSON object a line. ``started`` is the first one: until it is
-written nothing from the workspace can have been imported.
+The report is one row a line: a seal, a blank, a JSON object. ``started`` is the
+first one: until it is written nothing from the workspace can have been imported.
+Standard output begins with the key of the seals and with the first row, and
+nothing else goes on before they were taken out of the pipe. So the key is in this
+process's memory alone: what comes in can be read again (bwrap's own process holds
+standard input open), and so can the report.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
+import stat
 import sys
+import termios
+import time
+from contextlib import suppress
+from hashlib import sha256
 from importlib import import_module
-from typing import TYPE_CHECKING, Callable, Dict, List  # noqa: UP035 - Python 3.9 evaluates them
+from typing import TYPE_CHECKING, Callable, Dict, Iterator, List, Tuple  # noqa: UP035 - Python 3.9 evaluates them
 
 if TYPE_CHECKING:
     import pytest
@@ -25,33 +35,70 @@ if TYPE_CHECKING:
 Row = Dict[str, object]  # noqa: UP006 - as above
 Write = Callable[[Row], None]
 
+KEY_LINE = b"agentbench-report-key "
+
 _TEXT_LIMIT = 2000
+_BLOCK = 64  # bytes of a block of SHA-256
+_STDIN, _STDOUT = 0, 1
+_PR_SET_DUMPABLE, _PR_CAPBSET_DROP = 4, 24
+_CAP_SYS_PTRACE = 19
 
 
 def main() -> None:
     """Run or list the tests; end the process with pytest's status."""
+    hide_memory()
     request = json.loads(sys.stdin.buffer.read())
-    # The request must not be there to be read again: it says where the report is.
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    # Tested code need not be told where the report is.
+    os.dup2(os.open(os.devnull, os.O_RDONLY), _STDIN)
     # For processes that the tests start; this one was told by ``-B``.
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
         os.environ.pop(name, None)
+    key = os.urandom(32)
+    os.write(_STDOUT, KEY_LINE + key.hex().encode("ascii") + b"\n")
     sys.path.insert(0, request["pytest"])
     runner = import_module("pytest")
-    reporter = Reporter(
-        report_writer(request.pop("report"), request.pop("key")), collect=request["collect"]
-    )
-    reporter.write({"event": "started", "pytest": runner.__version__})
+    write = report_writer(request.pop("report"), sealer(key))
+    del key
+    runner.hookimpl(wrapper=True, tryfirst=True)(Reporter.pytest_runtest_makereport)
+    reporter = Reporter(write, collect=request["collect"])
+    write({"event": "started", "pytest": runner.__version__})
+    await_reader(_STDOUT)
+    leave = os._exit
     # The workspace comes last: it can shadow neither the standard library, nor
     # pytest, nor what lies beside the tests.
     sys.path += [*request["path"], request["workspace"]]
-    status = runner.main(pytest_arguments(request), plugins=[reporter])
-    sys.stdout.flush()
-    sys.stderr.flush()
+    status = int(runner.main(pytest_arguments(request), plugins=[reporter]))
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    if reporter.session_ended:
+        write({"event": "finished", "status": status})
     # Threads and exit handlers of the tested code have no say any more.
-    os._exit(int(status))
+    leave(status)
+
+
+def hide_memory() -> None:
+    """Keep other processes out of this one's memory and open files, where Linux can."""
+    try:
+        prctl = import_module("ctypes").CDLL(None).prctl
+    except (AttributeError, ImportError, OSError):
+        return
+    prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    # What stops other users does not stop root, who has a capability for it: programs
+    # that are started from here do without.
+    prctl(_PR_CAPBSET_DROP, _CAP_SYS_PTRACE, 0, 0, 0)
+
+
+def await_reader(stream: int) -> None:
+    """Wait until a pipe is empty: whoever may write to it can open it and read, too."""
+    waiting = bytearray(4)
+    while stat.S_ISFIFO(os.fstat(stream).st_mode):
+        fcntl.ioctl(stream, termios.FIONREAD, waiting)
+        if not any(waiting):
+            break
+        time.sleep(0.001)
 
 
 def pytest_arguments(request: dict[str, str]) -> list[str]:
@@ -75,18 +122,63 @@ def pytest_arguments(request: dict[str, str]) -> list[str]:
     return [*options, request["tests"]]
 
 
-def report_writer(path: str, key: str) -> Write:
-    """Open the report; give a function that appends one object to it as one write."""
+def sealer(key: bytes) -> Callable[[bytes], bytes]:
+    """A function that gives each row its seal: HMAC-SHA256 over the seal before it and the row.
+
+    So no row can be left out, moved, repeated or added by anybody without the key.
+    """
+    # Not by the module ``hmac``: tested code could replace its methods by some that
+    # hand over the key. Hash objects are C, and their methods cannot be replaced.
+    block = key.ljust(_BLOCK, b"\0")
+    halves = [sha256(bytes(byte ^ pad for byte in block)) for pad in (0x36, 0x5C)]
+    last = b""
+
+    def seal(row: bytes) -> bytes:
+        nonlocal last
+        inner, outer = (half.copy() for half in halves)
+        inner.update(last + row)
+        outer.update(inner.digest())
+        last = outer.hexdigest().encode("ascii")
+        return last
+
+    # A forked child of the tested code has nothing to report.
+    os.register_at_fork(after_in_child=halves.clear)
+    return seal
+
+
+def report_writer(path: str, seal: Callable[[bytes], bytes]) -> Write:
+    """Open the report; give a function that appends one row to it as one write."""
     # What tested code may replace is bound now: it shares this process.
-    write, dumps, getpid, pid = os.write, json.dumps, os.getpid, os.getpid()
+    write, quote, getpid, pid = (
+        os.write,
+        json.encoder.encode_basestring_ascii,
+        os.getpid,
+        os.getpid(),
+    )
     target = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    targets = [target, _STDOUT]
 
     def append(row: Row) -> None:
-        # A forked child of the tested code that comes back into pytest says nothing.
-        if getpid() == pid:
-            write(target, (dumps({"key": key, **row}) + "\n").encode("ascii"))
+        # A forked child that comes back into pytest says nothing.
+        if getpid() != pid:
+            return
+        pairs = (f"{quote(name)}: {_word(value, quote)}" for name, value in row.items())
+        text = ("{" + ", ".join(pairs) + "}").encode("ascii")
+        line = seal(text) + b" " + text + b"\n"
+        for each in targets:
+            write(each, line)
+        # Only the first row goes to standard output as well.
+        del targets[1:]
 
     return append
+
+
+def _word(value: object, quote: Callable[[str], str]) -> str:
+    if isinstance(value, str):
+        return quote(value)
+    if value is True:
+        return "true"
+    return f"{value:d}"  # a status
 
 
 class Reporter:
@@ -95,6 +187,8 @@ class Reporter:
     def __init__(self, write: Write, *, collect: bool) -> None:
         self.write = write
         self.collect = collect
+        self.session_ended = False
+        self._raised: Dict[Tuple[str, str], str] = {}  # noqa: UP006 - as above
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note what could not be collected."""
@@ -107,6 +201,17 @@ class Reporter:
             for item in session.items:
                 self.write({"event": "test", "id": item.nodeid, "mark": _mark(item)})
 
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Iterator[None]:
+        """Remember what a phase raised, whatever its report will say."""
+        raised = call.excinfo
+        report = yield
+        # What unittest caught comes to light only while the report is made.
+        raised = raised or call.excinfo
+        self._raised[item.nodeid, call.when] = raised.typename if raised else ""
+        return report
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note one phase of one test."""
         row: Row = {
@@ -115,6 +220,7 @@ class Reporter:
             "when": report.when,
             "outcome": report.outcome,
         }
+        raised = self._raised.pop((report.nodeid, report.when), None)
         if hasattr(report, "wasxfail"):
             row["xfail"] = True
         # pytest's subtests report under the id of their test, before it does.
@@ -122,11 +228,15 @@ class Reporter:
             row["sub"] = True
         if report.outcome != "passed":
             row["why"] = _why(report)
+        elif raised != "":
+            row["outcome"] = "failed"
+            how = "did not run" if raised is None else f"raised {raised}"
+            row["why"] = f"reported as passed, but {how}"
         self.write(row)
 
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
+    def pytest_sessionfinish(self) -> None:
         """Note that the session came to its end."""
-        self.write({"event": "finished", "status": int(exitstatus)})
+        self.session_ended = True
 
 
 def _why(report: pytest.CollectReport | pytest.TestReport) -> str:

@@ -78,8 +78,10 @@ def judge(expected: ExpectedTests, report: SuiteReport, ending: str) -> Judgemen
     }
     if others:
         details["unexpected_failures"] = [one_line(name) for name in others[:_LISTED]]
+    if report.flaw:
+        details["report_flaw"] = report.flaw
     return Judgement(
-        passed=complete and report.finished,
+        passed=complete and report.finished and not report.flaw,
         score=score,
         reason=_reason(tests, counting, report, ending),
         details=details,
@@ -160,7 +162,9 @@ def _reason(
         if these:
             parts.append(f"{len(these)} of {total} {fate} while running: {_named(these)}")
     if parts:
-        return "; ".join(parts)
+        return "; ".join([*parts, report.flaw] if report.flaw else parts)
+    if report.flaw:
+        return f"{total} passed, but {report.flaw}"
     if not report.finished:
         return f"{total} passed, but the process {ending} before its session was over"
     note = f", {left_out} left out by their own marks" if left_out else ""

@@ -1,8 +1,9 @@
 """``pytest``: hidden tests, run under our own configuration and judged by what each one says.
 
 What the workspace holds decides nothing: not its conftest files, its ini files, its
-start-up code, its modules named like ours, its output, nor its exit code. Code that
-the tests call does share their process, as in any test suite.
+start-up code, its modules named like ours, its output, nor its exit code; nor does
+any process that the tests start. Code that the tests import shares their process, as
+in any test suite: the cheap lies are found out, but in principle it can say anything.
 """
 
 from __future__ import annotations
@@ -36,7 +37,13 @@ from pytest_agentbench.oracles.base import (
     unknown_keys,
 )
 from pytest_agentbench.oracles.pytest_judging import ANY_OTHER, judge, uncollected_text
-from pytest_agentbench.oracles.pytest_report import SIZE_LIMIT, SuiteReport, read_report
+from pytest_agentbench.oracles.pytest_report import (
+    SIZE_LIMIT,
+    SuiteReport,
+    held_to_exit,
+    read_opening,
+    read_report,
+)
 from pytest_agentbench.oracles.test_sources import is_test_file, list_tests
 from pytest_agentbench.sandboxes.blobs import read_tree
 
@@ -176,7 +183,6 @@ async def _session(
     """One pytest session in the sandbox."""
     root = await sandbox.put(staged.files)
     report = posixpath.join(await sandbox.scratch(), f"{secrets.token_hex(8)}.jsonl")
-    key = secrets.token_hex(16)
     tests = posixpath.join(root, _TESTS)
     request = {
         "pytest": sandbox.pytest_path,
@@ -188,7 +194,6 @@ async def _session(
         "tests": tests,
         "config": posixpath.join(root, _CONFIG),
         "report": report,
-        "key": key,
         "collect": collect,
     }
     has_assets = any(name.startswith(f"{_ASSETS}/") for name in staged.files)
@@ -200,7 +205,15 @@ async def _session(
         output_limit=STREAM_LIMIT,
     )
     data = await sandbox.read(report, limit=SIZE_LIMIT)
-    return read_report(data or b"", key), completed
+    stdout = completed.stdout
+    opening = read_opening(stdout.head)
+    found = read_report(data or b"", opening.key)
+    # The report can be removed by what it is about; what went down the pipe cannot.
+    found.started = opening.started
+    by_itself = death(completed, staged.spec.timeout_s) is None
+    found = held_to_exit(found, completed.exit_code if by_itself else None)
+    rest = replace(stdout, head=stdout.head[opening.size :], total=stdout.total - opening.size)
+    return found, replace(completed, stdout=rest)
 
 
 def _import_roots(tests: Mapping[str, Blob]) -> list[str]:

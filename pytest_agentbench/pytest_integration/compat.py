@@ -49,3 +49,11 @@ def worker_input(config: pytest.Config, key: str) -> str | None:
 def worker_name(config: pytest.Config) -> str:
     """``gw0`` in that xdist worker, ``main`` elsewhere."""
     return worker_input(config, "workerid") or "main"
+
+
+def worker_pid(node: object) -> int | None:
+    """The process of an xdist worker on this machine; None for one elsewhere."""
+    gateway = getattr(node, "gateway", None)
+    process = getattr(getattr(gateway, "_io", None), "popen", None)
+    pid = getattr(process, "pid", None)
+    return pid if isinstance(pid, int) else None

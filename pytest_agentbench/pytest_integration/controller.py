@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.errors import AgentbenchError
+from pytest_agentbench.pytest_integration import compat
 from pytest_agentbench.pytest_integration.options import session_settings, task_claims
+from pytest_agentbench.pytest_integration.signals import Interruption, terminate
 
 RUN_ID = "agentbench_run_id"
 """Key under which a controller tells its workers the run's id."""
@@ -25,6 +27,8 @@ class Doorman:
         self._config = config
         self._run_id: str | None = None
         self._opened = False
+        self._workers: set[int] = set()
+        self._interruption = Interruption()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - xdist has no types
@@ -47,6 +51,23 @@ class Doorman:
         except AgentbenchError as error:
             raise pytest.UsageError(str(error)) from error
         self._config.pluginmanager.register(ledger, "agentbench-ledger")
+        self._interruption.install(worker=False)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodeready(self, node: Any) -> None:  # noqa: ANN401 - xdist has no types
+        """Remember a worker's process."""
+        pid = compat.worker_pid(node)
+        if pid is not None:
+            self._workers.add(pid)
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Interrupt the workers at once: xdist gives them ten seconds, and then kills them."""
+        if self._opened:
+            terminate(self._workers)
+
+    def pytest_unconfigure(self) -> None:
+        """Put signal handlers back."""
+        self._interruption.restore()
 
     def _holds_trials(self, ids: Sequence[str]) -> bool:
         """Whether a node id is a trial's: other plugins collect YAML files too."""

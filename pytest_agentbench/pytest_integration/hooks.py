@@ -17,6 +17,7 @@ from pytest_agentbench.pytest_integration.collect import TRIALS_ATTRIBUTE
 from pytest_agentbench.pytest_integration.ledger import Ledger
 from pytest_agentbench.pytest_integration.reporting import attach, headline, move_time, unstarted
 from pytest_agentbench.pytest_integration.session import BenchSession
+from pytest_agentbench.pytest_integration.signals import Interruption
 from pytest_agentbench.results.plans import write_process_plan
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class SessionHooks:
 
     def __init__(self, bench: BenchSession) -> None:
         self._bench = bench
+        self._interruption = Interruption()
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """One parameter set per trial: ``fix-bug[codex-r1]``."""
@@ -71,6 +73,7 @@ class SessionHooks:
         if not selected or session.config.option.collectonly:
             return
         self._write_plan()
+        self._interruption.install(worker=compat.is_worker(session.config))
         self._bench.start_engine(selected)
 
     def _write_plan(self) -> None:
@@ -140,6 +143,7 @@ class SessionHooks:
     def pytest_unconfigure(self) -> None:
         """The same where the session never got to its end."""
         self._bench.stop_engine()
+        self._interruption.restore()
 
 
 def trial_of(item: pytest.Item) -> TrialSpec | None:

@@ -32,6 +32,7 @@ class WorkArea:
         self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._closed = False
+        self.leftover: tuple[Path, ...] = ()
 
     def fresh(self, kind: str = "s") -> Path:
         """A new, empty directory at a random name, which never names a task."""

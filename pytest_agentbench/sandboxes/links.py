@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 _MAX_HOPS = 40  # as the kernel has it
 
 
 def leaves(
-    path: bytes, target: bytes, targets: Mapping[bytes, bytes], inside: bytes | None
+    path: bytes,
+    target: bytes,
+    targets: Mapping[bytes, bytes],
+    inside: bytes | None,
+    shown: Sequence[bytes] = (),
 ) -> str | None:
     """Why a link at ``path`` leads out of its tree; None when it stays (or leads nowhere).
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
 from pytest_agentbench.errors import SandboxError, SetupError
 from pytest_agentbench.model.contracts import Template
@@ -31,11 +32,21 @@ __all__ = [
     "apply_changes",
     "build_template",
     "copy_template",
+    "delta_bytes",
     "reap_stale",
     "remove_tree",
 ]
 
 _PIECE = 1 << 20
+
+Stopped: TypeAlias = Callable[[], bool]
+"""Asked by what may take long, between two pieces of work, whether to give up."""
+
+
+def never() -> bool:
+    """Go on to the end."""
+    return False
+
 
 
 def build_template(
@@ -77,7 +88,7 @@ def manifest_digest(manifest: Manifest) -> str:
     return digest_value(rows)
 
 
-def copy_template(template: Template, directory: Path) -> None:
+def copy_template(template: Template, directory: Path, *, stopped: Stopped = never) -> None:
     """A copy of a template in an empty directory. Raises ``SandboxError``."""
     try:
         with root_of(template.directory) as source, root_of(directory) as target:
@@ -86,7 +97,7 @@ def copy_template(template: Template, directory: Path) -> None:
         raise SandboxError(f"the template cannot be copied: {fault}") from fault
 
 
-def apply_changes(changes: Changes, directory: Path) -> None:
+def apply_changes(changes: Changes, directory: Path, *, stopped: Stopped = never) -> None:
     """Lay changes over a fresh copy of the template that they were found against.
 
     No symlink is followed, on either side. Raises ``SandboxError``.
@@ -101,6 +112,15 @@ def apply_changes(changes: Changes, directory: Path) -> None:
                     _place(source, target, change.path, change.entry)
     except (OSError, ValueError) as fault:
         raise SandboxError(f"the agent's changes cannot be laid over a copy: {fault}") from fault
+
+
+def delta_bytes(changes: Changes) -> int:
+    """Bytes that carrying the changes writes at most: apparent sizes, each hard link for itself."""
+    return sum(
+        change.entry.size
+        for change in changes.changes
+        if change.entry is not None and change.entry.kind is EntryKind.FILE
+    )
 
 
 def _blob(text: str) -> Blob:

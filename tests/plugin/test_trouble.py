@@ -42,13 +42,14 @@ def _wait_for(condition: object, what: str, timeout_s: float = 30.0) -> None:
 
 
 @pytest.mark.parametrize("driver", ["local", "bubblewrap"])
-def test_ctrl_c_leaves_no_process_and_a_readable_record(
-    project: Project, workers: tuple[str, ...], driver: str, tmp_path: Path
+@pytest.mark.parametrize("sent", ["SIGINT to all", "SIGTERM to pytest"])
+def test_interrupted_it_leaves_no_process_and_a_readable_record(
+    project: Project, workers: tuple[str, ...], driver: str, sent: str, tmp_path: Path
 ) -> None:
-    """Ctrl-C ends agents with all they started, and the records say cancelled."""
+    """Ctrl-C and SIGTERM end agents with all they started, and the records say cancelled."""
     if driver == "bubblewrap":
         require("bubblewrap")
-    marker = f"98{os.getpid()}{driver == 'local':d}{len(workers)}.5"
+    marker = f"98{os.getpid()}{driver == 'local':d}{len(workers)}{len(sent)}.5"
     steps = f"[{{spawn: [sleep, '{marker}']}}, {{print: up}}, {{sleep: 600}}]"
     project.script(add=steps, greet=steps)
     command = [sys.executable, "-m", "pytest", "--agentbench-sandbox", driver, *workers]
@@ -63,7 +64,10 @@ def test_ctrl_c_leaves_no_process_and_a_readable_record(
         text=True,
     ) as process:
         _wait_for(lambda: _alive(marker), "the agent's child never started")
-        os.killpg(process.pid, signal.SIGINT)
+        if sent == "SIGINT to all":
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            os.kill(process.pid, signal.SIGTERM)
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 2, output
     _wait_for(lambda: not _alive(marker), f"still alive: {_alive(marker)}", 10)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -69,3 +71,13 @@ def test_a_python_that_is_none_is_named(runtime: Runtime) -> None:
     """``sandbox.python`` that cannot be run is an error that says so."""
     with pytest.raises(SandboxError, match="/bin/false is no Python that works"):
         runtime.interpreter(Path("/bin/false"))
+
+
+def test_what_a_killed_staging_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
+    """A directory half made an hour ago goes; one that may still be in the making stays."""
+    now = time.time()
+    for name, age_s in {"making-old": 3700, "making-new": 60, "other": 9999}.items():
+        (tmp_path / name / "_pytest").mkdir(parents=True)
+        os.utime(tmp_path / name, (now - age_s, now - age_s))
+    found = stage_pytest(tmp_path, base_executable(), sys.version, sys.version_info[:2])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["making-new", "other", found.name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -149,9 +150,42 @@ def test_the_environment_is_an_allow_list(
     text = inside(driver, template, body, SandboxSpec(env={"FROM_TASK": "2"}))
     names = {line.partition("=")[0] for line in text.splitlines()}
     assert names - {"PWD"} == {
-        "FROM_TASK", "HOME", "LANG", "MINE", "PATH", "PYTHONDONTWRITEBYTECODE", "TMPDIR",
+        "FROM_TASK", "HOME", "LANG", "MINE", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH",
+        "TMPDIR",
     }  # fmt: skip
     assert "LANG=C\n" in text
+
+
+TESTS = "mkdir tests; echo 'def test_it(): assert 1 + 1 == 2' > tests/test_it.py; "
+
+
+@pytest.mark.parametrize("values", [{}, {"PYTHONPATH": "src"}, {"PYTHONPATH": ""}])
+def test_pytest_can_be_run_as_a_module(
+    driver: SandboxDriver, template: Template, values: dict[str, str]
+) -> None:
+    """``python -m pytest`` works inside, also in a task with import paths of its own."""
+
+    async def body(sandbox: Sandbox) -> str:
+        script = f"{TESTS} python -m pytest -q -p no:cacheprovider tests && echo $PYTHONPATH"
+        done = await sandbox.run(["sh", "-c", script], timeout_s=HANG_S)
+        own = [value for value in values.values() if value]
+        assert done.stdout.text().endswith(f"\n{':'.join([*own, sandbox.pytest_path])}\n")
+        return done.stdout.text()
+
+    assert "1 passed" in inside(driver, template, body, SandboxSpec(env=values))
+
+
+def test_an_isolated_interpreter_does_not_see_pytest(
+    driver: SandboxDriver, template: Template
+) -> None:
+    """With ``-I`` an interpreter has its standard library and nothing else."""
+
+    async def body(sandbox: Sandbox) -> Completed:
+        code = "import sys; print([path for path in sys.path if path == sys.argv[1]])"
+        argv = [sandbox.python, "-I", "-c", code, sandbox.pytest_path]
+        return await sandbox.run(argv, timeout_s=HANG_S)
+
+    assert inside(driver, template, body).stdout.text() == "[]\n"
 
 
 def test_home_and_temporary_directory_are_private_and_writable(
@@ -236,6 +270,49 @@ print("left", flush=True)
 if sys.argv[2] == "stay":
     time.sleep(300)
 """
+
+
+DISGUISED = """
+import os, resource, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.chdir("/")
+        lock = getattr(resource, "RLIMIT_LOCKS", 10)
+        hard = resource.getrlimit(lock)[1]
+        resource.setrlimit(lock, (hard, hard))
+        os.closerange(0, 256)
+        line = [sys.executable, "-c", "import time; time.sleep(300)", sys.argv[1]]
+        os.execve(sys.executable, line, {"HOME": sys.argv[2], "PATH": sys.argv[3]})
+    os._exit(0)
+os.wait()
+time.sleep(0.3)
+print("left", flush=True)
+"""
+
+
+def test_a_daemon_in_the_harness_clothes_dies(local: SandboxDriver, template: Template) -> None:
+    """One that wiped off every mark and took the harness's environment is dead too.
+
+    A server that was there before the command is not.
+    """
+    marker = f"disguised-{os.getpid()}"
+    server = start_server()
+
+    async def body(sandbox: Sandbox) -> tuple[Completed, list[int]]:
+        clothes = [os.environ.get("HOME", ""), os.environ.get("PATH", "")]
+        argv = [sandbox.python, "-I", "-c", DISGUISED, marker, *clothes]
+        return await sandbox.run(argv, timeout_s=HANG_S), alive(marker)
+
+    try:
+        done, left = inside(local, template, body)
+        assert (done.stdout.text(), done.survivors, left) == ("left\n", 0, [])
+        assert server.poll() is None
+    finally:
+        server.kill()
+        server.wait()
+        for pid in alive(marker):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("ends", ["leave", "stay"])

@@ -13,7 +13,10 @@ from pytest_agentbench.errors import SandboxClosed, SandboxError
 from pytest_agentbench.model.contracts import Sandbox, SandboxDriver, SandboxRequest, Template
 from pytest_agentbench.model.run import Changes, Completed
 from pytest_agentbench.model.task import Blob, SandboxSpec
-from pytest_agentbench.sandboxes.workspace import WorkArea
+from pytest_agentbench.redaction import Redactor
+from pytest_agentbench.results.delta import pack_delta
+from pytest_agentbench.sandboxes.linediff import render_diff
+from pytest_agentbench.sandboxes.workspace import WorkArea, build_template, delta_bytes
 
 T = TypeVar("T")
 HANG_S = 20.0
@@ -307,9 +310,9 @@ def test_closing_removes_everything(
         before = names_in(area)
         sandbox = await driver.open(template, SandboxRequest(SandboxSpec()))
         await sandbox.run([sandbox.python, "-I", "-c", mess], timeout_s=HANG_S)
-        await sandbox.settle()
         await sandbox.put({"a": Blob(b"")})
         await sandbox.scratch()
+        await sandbox.settle()
         await sandbox.close()
         await sandbox.close()
         return [name for name in names_in(area) if name not in before]
@@ -318,13 +321,21 @@ def test_closing_removes_everything(
 
 
 def test_a_closed_sandbox_says_so(driver: SandboxDriver, template: Template) -> None:
-    """After ``close`` every other method raises ``SandboxClosed``; after ``settle``, ``run``."""
+    """After ``close`` only ``close`` works; after ``settle`` only ``read`` and ``settle``, too."""
 
     async def whole() -> None:
         sandbox = await driver.open(template, SandboxRequest(SandboxSpec(), label="fix[r1]"))
         await sandbox.settle()
-        with pytest.raises(SandboxClosed):
-            await sandbox.run(["true"], timeout_s=1)
+        for call in (
+            lambda: sandbox.run(["true"], timeout_s=1),
+            lambda: sandbox.put({}),
+            sandbox.scratch,
+            lambda: sandbox.write({}),
+        ):
+            with pytest.raises(SandboxClosed):
+                await call()
+        assert await sandbox.read("README.md", limit=9) == b"hello\n"
+        assert (await sandbox.settle()).empty
         await sandbox.close()
         for call in (
             lambda: sandbox.run(["true"], timeout_s=1),
@@ -357,3 +368,143 @@ def test_a_full_disk_is_a_fault_of_the_sandbox(
 async def _opened_and_closed(driver: SandboxDriver, template: Template) -> None:
     sandbox = await driver.open(template, SandboxRequest(SandboxSpec()))
     await sandbox.close()
+
+
+def test_settling_leaves_the_workspace_only(
+    driver: SandboxDriver, template: Template, area: WorkArea
+) -> None:
+    """What the agent put elsewhere fills no disk while it is scored."""
+    driver.probe()
+    before_all = {*names_in(area), "furniture", "runtime"}
+
+    async def body(sandbox: Sandbox) -> list[str]:
+        before = names_in(area)
+        await sandbox.put({"a": Blob(b"")})
+        place = await sandbox.scratch()
+        script = 'for d in "$HOME" "$TMPDIR" "$S"; do mkdir "$d/x"; echo y > "$d/x/y"; done; ls'
+        assert (await sh(sandbox, script, S=place)).exit_code == 0
+        await sandbox.settle()
+        [own] = [area.path / name for name in before if name not in before_all]
+        return [path.name for path in own.iterdir()]
+
+    assert inside(driver, template, body) == ["workspace"]
+
+
+GONE = {
+    "removed": 'cd /; rm -rf "$W"',
+    "file": 'cd /; rm -rf "$W"; echo x > "$W"',
+    "symlink": 'cd /; rm -rf "$W"; ln -s "$T" "$W"',
+    "sandbox": 'cd /; rm -rf "$W/.."',
+    "sandbox symlink": 'cd /; rm -rf "$W/.."; ln -s "$T" "$(dirname "$W")"',
+}
+
+
+@pytest.mark.parametrize("how", GONE)
+def test_an_agent_that_removes_its_workspace_is_scored_on_nothing(
+    local: SandboxDriver, template: Template, tmp_path: Path, how: str
+) -> None:
+    """All was deleted, whatever stands there now; scoring, diff and tar have no need of it."""
+    victim = tmp_path / "victim"
+    for name in ("workspace", "home", "tmp"):
+        (victim / name).mkdir(parents=True)
+        (victim / name / "x").write_text("host")
+
+    async def whole() -> tuple[Changes, str]:
+        first = await local.open(template, SandboxRequest(SandboxSpec()))
+        await sh(first, GONE[how], W=first.workspace, T=str(victim))
+        left = await first.settle()
+        second = await local.open(template, SandboxRequest(SandboxSpec(), delta=left))
+        seen = (await sh(second, "find .")).stdout.text()
+        diff = render_diff(template, left, limit=10_000)
+        assert diff.count("+++ /dev/null") == 3
+        assert pack_delta(left, redactor=Redactor(()), limit=10_000).data
+        await first.close()
+        await second.close()
+        return left, seen
+
+    changes, seen = asyncio.run(whole())
+    assert {change.path for change in changes.changes} == set(template.manifest)
+    assert all(change.entry is None for change in changes.changes)
+    assert changes.lines_removed == 4
+    assert seen == ".\n"
+    assert sorted(path.parent.name for path in victim.glob("*/x")) == ["home", "tmp", "workspace"]
+
+
+VENV = """
+import os, sys
+os.makedirs(".venv/bin")
+os.symlink(sys.executable, ".venv/bin/python")
+os.symlink("python", ".venv/bin/python3")
+os.symlink("/usr/bin", "tools")
+os.symlink("tools/env", "env")
+os.symlink("/usr/../etc/passwd", "passwd")
+os.symlink("/proc/self/root", "root")
+os.symlink("tools/../../etc/passwd", "through")
+"""
+
+
+def test_links_to_what_every_sandbox_shows_are_carried(
+    driver: SandboxDriver, template: Template
+) -> None:
+    """An environment made by the agent keeps its interpreter; other links out are dropped."""
+
+    async def whole() -> tuple[dict[str, str], str]:
+        first = await driver.open(template, SandboxRequest(SandboxSpec()))
+        done = await first.run([first.python, "-I", "-c", VENV], timeout_s=HANG_S)
+        assert done.exit_code == 0, done.stderr.text()
+        left = await first.settle()
+        second = await driver.open(template, SandboxRequest(SandboxSpec(), delta=left))
+        script = ".venv/bin/python3 -I -c 'print(42)'; ./env printf ok; find . -type l | sort"
+        seen = (await sh(second, script)).stdout.text()
+        for name in ("env", "tools/env", ".venv/bin/python", "tools"):
+            assert await second.read(name, limit=9) is None
+        assert "(symlink," in render_diff(template, left, limit=10_000)
+        await first.close()
+        await second.close()
+        return dict(left.dropped), seen
+
+    dropped, seen = asyncio.run(whole())
+    assert seen == "42\nok./.venv/bin/python\n./.venv/bin/python3\n./env\n./tools\n"
+    assert dropped == {
+        "passwd": "a symlink out of the workspace: /usr/../etc/passwd",
+        "root": "a symlink out of the workspace: /proc/self/root",
+        "through": "a symlink out of the workspace, through another: tools/../../etc/passwd",
+    }
+
+
+@pytest.mark.parametrize("size", ["400G", "1T"])
+def test_a_huge_sparse_file_holds_nobody_up(
+    driver: SandboxDriver, template: Template, size: str
+) -> None:
+    """Nothing is read of a file that cannot be equal to the template's; its size is told."""
+
+    async def body(sandbox: Sandbox) -> Changes:
+        await sh(sandbox, f"truncate -s {size} big; truncate -s {size} src/app.py")
+        return await sandbox.settle()
+
+    changes = inside(driver, template, body)
+    assert [change.path for change in changes.changes] == [b"big", b"src/app.py"]
+    assert delta_bytes(changes) == 2 * (400 << 30 if size == "400G" else 1 << 40)
+
+
+def test_a_cancelled_opening_leaves_nothing_behind(
+    driver: SandboxDriver, area: WorkArea, tmp_path: Path
+) -> None:
+    """A copy that is stopped half-way is not made on by a thread that nobody waits for."""
+    files = {f"d{number % 50}/{number}": Blob(b"x") for number in range(4000)}
+    big = build_template(files, tmp_path / "big")
+    driver.probe()
+
+    async def whole() -> None:
+        await (await driver.open(big, SandboxRequest(SandboxSpec()))).close()
+        before = names_in(area)
+        task = asyncio.create_task(driver.open(big, SandboxRequest(SandboxSpec())))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert names_in(area) == before
+        await asyncio.sleep(0.3)
+        assert names_in(area) == before
+
+    asyncio.run(whole())

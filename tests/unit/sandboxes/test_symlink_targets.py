@@ -60,3 +60,26 @@ def test_an_absolute_link_into_the_workspace_stays_where_its_place_is_fixed() ->
     assert leaves(b"a", b"/workspace/x/y", {}, b"/workspace") is None
     assert leaves(b"a", b"/workspace2/x", {}, b"/workspace") is not None
     assert leaves(b"a", b"/workspace/../etc", {}, b"/workspace") is not None
+
+
+SHOWN = (b"/usr", b"/opt/py")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [b"/usr", b"/usr/bin/python3", b"/opt/py/lib/../bin/python", b"//usr/./bin", b"in/x", b"in"],
+)
+def test_a_link_to_what_is_shown_everywhere_stays(target: bytes) -> None:
+    """A target below such a root stays, also through another link, and however it is written."""
+    targets = {b"in": b"/opt/py/bin"}
+    assert leaves(b"d", target, targets, b"/workspace", SHOWN) is None
+
+
+@pytest.mark.parametrize(
+    "target",
+    [b"/usr/../etc/passwd", b"/usrlocal", b"/opt", b"/", b"/etc", b"../usr/bin", b"in/../../../etc"],
+)
+def test_a_link_beside_what_is_shown_leaves(target: bytes) -> None:
+    """A root is no prefix of letters, cannot be climbed out of, and is not reached by ``..``."""
+    targets = {b"in": b"/opt/py/bin"}
+    assert leaves(b"d", target, targets, b"/workspace", SHOWN) is not None

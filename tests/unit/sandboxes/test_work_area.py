@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 from pytest_agentbench.sandboxes.area import WorkArea, reap_stale, remove_tree
+from requirements import require
 
 
 def test_only_this_user_can_enter(tmp_path: Path) -> None:
@@ -53,3 +55,31 @@ def test_a_symlink_is_removed_and_not_followed(tmp_path: Path) -> None:
     remove_tree(tmp_path / "top")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["victim"]
     assert (tmp_path / "victim" / "x").exists()
+
+
+def test_what_cannot_be_removed_is_told(tmp_path: Path) -> None:
+    """All else is removed, and the paths that are left stand in ``leftover``."""
+    require("mount")
+    area = WorkArea(tmp_path)
+    fresh = area.fresh()
+    for name in ("a", "b", "c"):
+        (fresh / name / "deep").mkdir(parents=True)
+        (fresh / name / "deep" / "file").touch()
+    stuck = fresh / "b" / "deep"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", stuck], check=True)
+    try:
+        area.close()
+        assert len(area.leftover) == 1
+        assert os.path.ismount(area.leftover[0])
+        kept = [path for path in area.path.rglob("*") if path.name == "file"]
+        assert kept == []
+    finally:
+        subprocess.run(["umount", *area.leftover[:1], *([] if area.leftover else [stuck])], check=True)
+
+
+def test_nothing_is_left_over_of_an_ordinary_session(tmp_path: Path) -> None:
+    """An area that could be removed whole has no leftover."""
+    area = WorkArea(tmp_path)
+    (area.fresh() / "x").touch()
+    area.close()
+    assert area.leftover == ()
