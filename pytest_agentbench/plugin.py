@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.pytest_integration import compat, fixtures
-from pytest_agentbench.pytest_integration.options import add_options, task_claims
+from pytest_agentbench.pytest_integration.options import add_options, check_settings, task_claims
 from pytest_agentbench.settings import PREFIX
 from pytest_agentbench.taskfiles.ownership import Ownership
 
@@ -35,6 +35,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Offer the fixtures; on an xdist controller, listen for what the workers find."""
     config.pluginmanager.register(fixtures, f"{PREFIX}-fixtures")
+    if not compat.is_worker(config):
+        check_settings(config)
     if compat.is_controller(config):
         from pytest_agentbench.pytest_integration.controller import Doorman
 

@@ -22,7 +22,6 @@ class Reason(StrEnum):
     ORACLE = "oracle"
     LIMIT = "limit"
     TIMEOUT = "timeout"
-    TAMPERED = "tampered"
     # error: nothing was measured
     SETUP = "setup"
     SANDBOX = "sandbox"
@@ -44,7 +43,6 @@ _OUTCOMES: dict[Reason, Outcome] = {
     Reason.ORACLE: Outcome.FAILED,
     Reason.LIMIT: Outcome.FAILED,
     Reason.TIMEOUT: Outcome.FAILED,
-    Reason.TAMPERED: Outcome.FAILED,
     Reason.SETUP: Outcome.ERROR,
     Reason.SANDBOX: Outcome.ERROR,
     Reason.AGENT_LAUNCH: Outcome.ERROR,

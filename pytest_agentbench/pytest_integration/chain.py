@@ -24,7 +24,7 @@ from pytest_agentbench.model.run import AgentRun, Completed
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.verdict import Verdict
 from pytest_agentbench.pytest_integration.session import SESSION, BenchSession
-from pytest_agentbench.reports.junit import properties
+from pytest_agentbench.reports.junit import PREFIX, properties
 
 T = TypeVar("T")
 
@@ -123,7 +123,9 @@ class Chain:
         self.record, self.story = self._bench.conclude(
             self.trial, nodeid=self._item.nodeid, attempt=self.attempt
         )
-        self._item.user_properties.extend(properties(self.record))
+        # A rerun's test case must not show what an earlier attempt was.
+        others = [one for one in self._item.user_properties if not one[0].startswith(PREFIX)]
+        self._item.user_properties[:] = [*others, *properties(self.record)]
 
 
 def open_chain(request: pytest.FixtureRequest, spec: TrialSpec) -> Chain:

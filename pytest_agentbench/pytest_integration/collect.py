@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 import pytest
 
 from pytest_agentbench.errors import AgentbenchError, TaskFailed
+from pytest_agentbench.pytest_integration.paths import relative_to
 from pytest_agentbench.pytest_integration.session import bench_session
 from pytest_agentbench.taskfiles.loader import load_task_file
 
@@ -41,10 +42,10 @@ class TaskFile(pytest.Module):
         """Load the file and make a function for each of its tasks."""
         bench = bench_session(self.config)
         if self.misplaced is not None:
-            outer = self.misplaced.relative_to(self.config.rootpath)
+            outer = relative_to(self.misplaced, self.config.rootpath)
             raise self.CollectError(
                 f"{self.nodeid}: lies below the directory of {outer}, which owns everything there. "
-                f"Try: move one of them, or rename {outer.name} to NAME.task.yaml"
+                f"Try: move one of them, or rename {self.misplaced.name} to NAME.task.yaml"
             )
         try:
             tasks = load_task_file(self.path, rootdir=self.config.rootpath)

@@ -7,7 +7,7 @@ has found trials. Light until then: most sessions have none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +15,9 @@ from pytest_agentbench.errors import AgentbenchError
 from pytest_agentbench.pytest_integration import compat
 from pytest_agentbench.pytest_integration.options import session_settings, task_claims
 from pytest_agentbench.pytest_integration.signals import Interruption, terminate
+
+if TYPE_CHECKING:
+    from pytest_agentbench.pytest_integration.ledger import Ledger
 
 RUN_ID = "agentbench_run_id"
 """Key under which a controller tells its workers the run's id."""
@@ -26,7 +29,8 @@ class Doorman:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._run_id: str | None = None
-        self._opened = False
+        self._ledger: Ledger | None = None
+        self._broken: set[str] = set()
         self._workers: set[int] = set()
         self._interruption = Interruption()
 
@@ -41,17 +45,28 @@ class Doorman:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """Open the ledger, before any worker starts an agent."""
-        if self._opened or not self._holds_trials(ids):
-            return
-        self._opened = True
+        if self._ledger is None:
+            if not self._holds_trials(ids):
+                return
+            self._ledger = self._open_ledger()
+        self._ledger.read_plans()
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember task files that a worker could not collect."""
+        if report.failed and self._holds_trials([report.nodeid]):
+            self._broken.add(report.nodeid)
+
+    def _open_ledger(self) -> Ledger:
         from pytest_agentbench.pytest_integration.ledger import Ledger
 
+        settings = session_settings(self._config)
         try:
-            ledger = Ledger.open(self._config, session_settings(self._config), self._run_id or "")
+            ledger = Ledger.open(self._config, settings, self._run_id or "", broken=self._broken)
         except AgentbenchError as error:
             raise pytest.UsageError(str(error)) from error
         self._config.pluginmanager.register(ledger, "agentbench-ledger")
         self._interruption.install(worker=False)
+        return ledger
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self, node: Any) -> None:  # noqa: ANN401 - xdist has no types
@@ -62,7 +77,7 @@ class Doorman:
 
     def pytest_keyboard_interrupt(self) -> None:
         """Interrupt the workers at once: xdist gives them ten seconds, and then kills them."""
-        if self._opened:
+        if self._ledger is not None:
             terminate(self._workers)
 
     def pytest_unconfigure(self) -> None:

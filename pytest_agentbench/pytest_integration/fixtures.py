@@ -35,7 +35,7 @@ def agentbench_sandbox(
 ) -> Iterator[SandboxHandle | None]:
     """The sandbox that the agent works in, on a fresh copy of the task's workspace."""
     # --setup-only sets fixtures up and runs no test: it must not start, and pay for, an agent.
-    if request.config.getoption("setuponly"):
+    if request.config.getoption("setuponly", default=False):
         yield None
         return
     from pytest_agentbench.pytest_integration.chain import open_chain

@@ -15,6 +15,7 @@ from pytest_agentbench.pytest_integration import compat
 from pytest_agentbench.pytest_integration.chain import CHAIN, Chain
 from pytest_agentbench.pytest_integration.collect import TRIALS_ATTRIBUTE
 from pytest_agentbench.pytest_integration.ledger import Ledger
+from pytest_agentbench.pytest_integration.options import task_claims
 from pytest_agentbench.pytest_integration.reporting import attach, headline, move_time, unstarted
 from pytest_agentbench.pytest_integration.session import BenchSession
 from pytest_agentbench.pytest_integration.signals import Interruption
@@ -32,6 +33,7 @@ class SessionHooks:
     def __init__(self, bench: BenchSession) -> None:
         self._bench = bench
         self._interruption = Interruption()
+        self._collected: list[tuple[pytest.Item, TrialSpec]] = []
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """One parameter set per trial: ``fix-bug[codex-r1]``."""
@@ -49,6 +51,7 @@ class SessionHooks:
         trials = {
             place: spec for place, item in enumerate(items) if (spec := trial_of(item)) is not None
         }
+        self._collected = [(items[place], spec) for place, spec in trials.items()]
         order = SessionOrder(trials.values())
         ranked = sorted(trials, key=lambda place: order.key(trials[place]))
         for place, item in zip(trials, [items[place] for place in ranked], strict=True):
@@ -70,18 +73,33 @@ class SessionHooks:
             if spec is not None:
                 self._bench.plan_item(item, spec, deselected=None)
                 selected.append(spec)
+        self._plan_removed()
         if not selected or session.config.option.collectonly:
             return
         self._write_plan()
         self._interruption.install(worker=compat.is_worker(session.config))
         self._bench.start_engine(selected)
 
+    def _plan_removed(self) -> None:
+        """Enter trials that somebody took away without saying so (plugins that shard do)."""
+        for item, spec in self._collected:
+            if item.nodeid not in self._bench.planned:
+                self._bench.plan_item(item, spec, deselected="removed by a plugin")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember task files that could not be collected: their trials are in no plan."""
+        if report.failed and task_claims(self._bench.config).claims(
+            self._bench.config.rootpath / report.nodeid
+        ):
+            self._bench.broken.add(report.nodeid)
+
     def _write_plan(self) -> None:
         bench, config = self._bench, self._bench.config
         try:
             if not compat.is_worker(config):
-                ledger = Ledger.open(config, bench.settings, bench.run_id)
+                ledger = Ledger.open(config, bench.settings, bench.run_id, broken=bench.broken)
                 config.pluginmanager.register(ledger, "agentbench-ledger")
+                ledger.plans["main"] = bench.plan()
             write_process_plan(bench.run_directory(), compat.worker_name(config), bench.plan())
         except AgentbenchError as error:
             if not compat.is_worker(config):

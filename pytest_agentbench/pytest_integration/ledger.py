@@ -21,6 +21,7 @@ from pytest_agentbench.model.plan import Plan
 from pytest_agentbench.model.record import Record
 from pytest_agentbench.model.rollup import Rollup
 from pytest_agentbench.model.variant import Experiment
+from pytest_agentbench.pytest_integration.options import chosen_parts
 from pytest_agentbench.pytest_integration.paths import relative_to
 from pytest_agentbench.pytest_integration.reporting import attached
 from pytest_agentbench.redaction import Redactor
@@ -54,11 +55,15 @@ class Ledger:
         settings: Settings,
         run: RunDirectory,
         experiment: Experiment,
+        broken: set[str],
     ) -> None:
         self._config = config
         self._settings = settings
         self._run = run
         self._experiment = experiment
+        self._broken = broken
+        self._interrupted = False
+        self.plans: dict[str, Plan] = {}
         self._store = RescueStore(run.records)
         self._records: list[Record] = []
         self._crashed: dict[str, str] = {}
@@ -67,15 +72,18 @@ class Ledger:
         self._started = datetime.now(UTC)
 
     @classmethod
-    def open(cls, config: pytest.Config, settings: Settings, run_id: str) -> Self:
+    def open(
+        cls, config: pytest.Config, settings: Settings, run_id: str, *, broken: set[str]
+    ) -> Self:
         """Begin a run, before anything is spent.
 
-        Raises ``AgentbenchError`` where it cannot be stored.
+        ``broken`` collects the task files that could not be collected. Raises
+        ``AgentbenchError`` where the run cannot be stored.
         """
         check_writable(settings.results)
         run = RunDirectory.create(settings.results, run_id=run_id)
         experiment = load_experiment(settings.rootdir, settings.experiment)
-        ledger = cls(config, settings, run, experiment)
+        ledger = cls(config, settings, run, experiment, broken)
         trouble = run.point_latest()
         if trouble is not None:
             ledger.troubles.append(trouble)
@@ -96,15 +104,15 @@ class Ledger:
         self._store.append(record)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Account for every planned trial, and close the run."""
         plan = self._settle_plan()
-        self._enter_missing(plan, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+        self._enter_missing(plan)
         self._store.close()
         self.troubles.extend(self._store.trouble)
-        narrowed = ["selected by --lf"] if self._config.getoption("lf", default=False) else []
-        self._rollup = roll_up(plan, self._records, narrowed=narrowed)
-        if any(record.reason is Reason.INTERNAL for record in self._records):
+        self._rollup = roll_up(plan, self._records, narrowed=self._narrowed())
+        internal = any(record.reason is Reason.INTERNAL for record in self._records)
+        if internal or self._rollup.unplanned:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
         elif self.troubles and session.exitstatus == pytest.ExitCode.OK:
             # Results that could not be stored are not a success.
@@ -128,22 +136,43 @@ class Ledger:
         for line in summary_lines(view, width=reporter._tw.fullwidth):  # noqa: SLF001
             reporter.write_line(line.text, **({line.style: True} if line.style else {}))
 
-    def _settle_plan(self) -> Plan:
-        """The plan that the processes wrote before the first trial."""
+    def read_plans(self) -> None:
+        """Take in what the processes have planned; kept here, since files may be deleted."""
         try:
-            plans = read_process_plans(self._run)
+            self.plans |= read_process_plans(self._run)
         except StoreError as error:
             self.troubles.append(str(error))
-            return Plan()
-        self.troubles.extend(agree(plans))
-        plan = merge(plans)
+
+    def _settle_plan(self) -> Plan:
+        if not self.plans:
+            self.read_plans()
+        self.troubles.extend(agree(self.plans))
+        plan = merge(self.plans)
         try:
             write_plan(self._run.plan, plan)
         except StoreError as error:
             self.troubles.append(str(error))
         return plan
 
-    def _enter_missing(self, plan: Plan, *, interrupted: bool) -> None:
+    def _narrowed(self) -> list[str]:
+        """What made the plan smaller than the suite, besides deselection."""
+        found = []
+        if self._broken:
+            count = len(self._broken)
+            noun = "task file" if count == 1 else "task files"
+            found.append(f"{count} {noun} could not be collected")
+        chosen = chosen_parts(self._config)
+        if chosen:
+            found.append(f"selected by path: {', '.join(chosen)}")
+        if self._config.getoption("lf", default=False):
+            found.append("selected by --lf")
+        return found
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Tell an interruption from a session that stops by itself (``-x``)."""
+        self._interrupted = not excinfo.errisinstance(pytest.Session.Interrupted)
+
+    def _enter_missing(self, plan: Plan) -> None:
         """Give every trial that was to run a record: a crash is an error, the rest never ran."""
         known = {record.key for record in self._records}
         for trial in plan.selected:
@@ -157,7 +186,7 @@ class Ledger:
                     message=self._crashed[trial.nodeid],
                 )
             else:
-                reason = Reason.INTERRUPTED if interrupted else Reason.STOPPED
+                reason = Reason.INTERRUPTED if self._interrupted else Reason.STOPPED
                 record = bare_record(trial, outcome=Outcome.CANCELLED, reason=reason)
             self.enter(record)
 

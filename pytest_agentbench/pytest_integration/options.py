@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_agentbench.errors import AgentbenchError, UsageError
+from pytest_agentbench.registry import sandbox_names
 from pytest_agentbench.settings import (
     DEFAULT_TASK_DIRECTORIES,
     OPTIONS,
@@ -47,6 +49,38 @@ def task_claims(config: pytest.Config) -> Claims:
             configured=directories is not None,
         )
     return config.stash[_CLAIMS]
+
+
+def chosen_parts(config: pytest.Config) -> list[str]:
+    """Arguments that name less than a whole suite: files, node ids, directories below tasks."""
+    roots = task_directories(config) or DEFAULT_TASK_DIRECTORIES
+    wholes = [config.rootpath / root for root in roots]
+    found = []
+    for argument in config.args:
+        name = argument.partition("::")[0]
+        path = (config.invocation_params.dir / name).absolute()
+        below = any(path != whole and path.is_relative_to(whole) for whole in wholes)
+        if "::" in argument or path.is_file() or below:
+            found.append(argument)
+    return found
+
+
+def check_settings(config: pytest.Config) -> None:
+    """Refuse wrong values before anything is collected. Raises pytest's ``UsageError``."""
+    try:
+        settings = session_settings(config)
+        known = ("auto", *sandbox_names())
+        if settings.sandbox is not None and settings.sandbox not in known:
+            raise UsageError(
+                f"unknown sandbox {settings.sandbox!r}; known: {', '.join(known)}",
+                where=f"--{PREFIX}-sandbox",
+            )
+        if config.getoption(f"{PREFIX}_experiment"):
+            from pytest_agentbench.taskfiles.experiment import load_experiment
+
+            load_experiment(settings.rootdir, settings.experiment)
+    except AgentbenchError as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def session_settings(config: pytest.Config) -> Settings:

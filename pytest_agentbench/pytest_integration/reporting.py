@@ -65,7 +65,13 @@ def unstarted(report: pytest.TestReport, spec: TrialSpec) -> Record:
     """The record of a trial that never began: skipped, or a fixture of the user's broke."""
     planned = plan_trial(spec, printable(report.nodeid), None)
     if report.skipped:
-        why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        expected = getattr(report, "wasxfail", None)
+        if expected is not None:
+            why = f"xfail: {expected}"
+        elif isinstance(report.longrepr, tuple):
+            why = report.longrepr[2]
+        else:
+            why = str(report.longrepr)
         return bare_record(
             planned,
             outcome=Outcome.SKIPPED,

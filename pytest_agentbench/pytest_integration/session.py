@@ -47,6 +47,7 @@ class BenchSession:
         self.internal_error = False
         self.planned: dict[str, PlannedTrial] = {}
         self.tasks: dict[str, TaskSpec] = {}
+        self.broken: set[str] = set()
         self._experiment: Experiment | AgentbenchError | None = None
         self._tags: set[str] = set()
         self._attempts: Counter[str] = Counter()

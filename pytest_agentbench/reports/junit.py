@@ -13,6 +13,9 @@ from pytest_agentbench.redaction import printable
 if TYPE_CHECKING:
     from pytest_agentbench.model.record import Record
 
+PREFIX = "agentbench."
+"""What the names of our properties start with."""
+
 _LONGEST_VALUE = 500
 
 
@@ -32,7 +35,7 @@ def properties(record: Record) -> list[tuple[str, str]]:
         "isolated": None if sandbox is None else str(sandbox.isolated).lower(),
     }
     return [
-        (f"agentbench.{name}", printable(value, _LONGEST_VALUE))
+        (f"{PREFIX}{name}", printable(value, _LONGEST_VALUE))
         for name, value in values.items()
         if value is not None
     ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tarfile
+from contextlib import nullcontext
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -44,8 +45,10 @@ def pack_delta(changes: Changes, *, redactor: Redactor, limit: int) -> Delta:
         return Delta(diagnostics=(f"{said}; this trial cannot be scored again",))
     target = BytesIO()
     secret = False
+    # An agent without walls may have removed its whole workspace: deletions need no root.
+    kept = any(change.entry is not None for change in changes.changes)
     with (
-        root_of(changes.root) as root,
+        root_of(changes.root) if kept else nullcontext(-1) as root,
         tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
         deleted = [one.path + b"\0" for one in changes.changes if one.kind is ChangeKind.DELETED]

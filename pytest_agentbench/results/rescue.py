@@ -30,6 +30,8 @@ class RescueStore:
         self._store = RecordStore(path)
         self._rescue: RecordStore | None = None
         self._rescue_path: Path | None = None
+        self._all: list[Record] = []
+        self._deleted = False
         self._displaced: list[Record] = []
         self._saved = 0
         self._cause = ""
@@ -37,6 +39,8 @@ class RescueStore:
 
     def append(self, record: Record) -> None:
         """Keep one record, wherever there is room."""
+        self._restore()
+        self._all.append(record)
         if not self._displaced:
             try:
                 self._store.append(record)
@@ -49,6 +53,7 @@ class RescueStore:
 
     def close(self) -> None:
         """Bring displaced records home if that works now, and let go of all files."""
+        self._restore()
         try:
             while self._displaced:
                 self._store.append(self._displaced[0])
@@ -67,7 +72,7 @@ class RescueStore:
     def trouble(self) -> tuple[str, ...]:
         """What a person must know: nothing, or the cause and where the records are."""
         if not self._cause:
-            return ()
+            return (f"{self._path.name} was deleted meanwhile, and written anew",) * self._deleted
         if not self._displaced:
             count = _count(self._returned)
             return (f"{count} could be written at the end only. At first: {self._cause}",)
@@ -78,6 +83,18 @@ class RescueStore:
         if unsaved:
             lines.append(f"{_count(unsaved)} of this run could be saved nowhere")
         return tuple(lines)
+
+    def _restore(self) -> None:
+        """Where the file was deleted meanwhile, write it anew: the records are still known."""
+        if not self._store.deleted:
+            return
+        self._store.close()
+        self._deleted = True
+        known, self._all = self._all, []
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        for record in known:
+            self.append(record)
 
     def _rescue_all(self) -> None:
         """Write to the rescue file what is not in it yet."""

@@ -48,6 +48,11 @@ class RecordStore:
                 advice="free some space, or name another directory with --agentbench-results",
             ) from error
 
+    @property
+    def deleted(self) -> bool:
+        """Whether the file was deleted under us: all in it would be gone with the descriptor."""
+        return self._handle is not None and os.fstat(self._handle).st_nlink == 0
+
     def close(self) -> None:
         """Let go of the file. Idempotent; a later ``append`` opens it again."""
         if self._handle is not None:

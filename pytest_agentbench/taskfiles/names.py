@@ -10,6 +10,7 @@ import re
 ID_LIMIT = 100
 
 _BAD_IN_ID = re.compile(r"[\[\]:/@\\]|\s")
+_OWN_MEANING = re.compile(r"pytest_|__.*__$")
 _UNSAFE = re.compile(r"[\[\]:/@\\\s]+")
 _TAG = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _RESERVED_TAGS = frozenset(
@@ -34,18 +35,18 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def id_fault(text: str) -> str | None:
     """Why a text is no id of a task, oracle or variant: it becomes a part of node ids and paths."""
-    if not text:
-        return "is empty"
-    if len(text) > ID_LIMIT:
-        return f"is longer than {ID_LIMIT} characters"
-    if text[0] in "-.":
-        return f"starts with {text[0]!r}"
     bad = _BAD_IN_ID.search(text)
-    if bad is not None:
-        return "holds a blank" if bad[0].isspace() else f"holds {bad[0]!r}"
-    if not text.isprintable():
-        return "holds a character that cannot be printed"
-    return None
+    blank = bad is not None and bad[0].isspace()
+    faults = (
+        (not text, "is empty"),
+        (len(text) > ID_LIMIT, f"is longer than {ID_LIMIT} characters"),
+        (text[:1] in {"-", "."}, f"starts with {text[:1]!r}"),
+        (_OWN_MEANING.match(text) is not None, "has a meaning of its own in pytest"),
+        (blank, "holds a blank"),
+        (bad is not None, f"holds {bad[0]!r}" if bad else ""),
+        (not text.isprintable(), "holds a character that cannot be printed"),
+    )
+    return next((said for holds, said in faults if holds), None)
 
 
 def variant_fault(text: str) -> str | None:

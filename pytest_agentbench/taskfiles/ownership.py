@@ -104,15 +104,18 @@ class Ownership:
         return None
 
     def _above(self, text: str) -> list[str]:
-        """The directories from the root down to the parent of a path."""
-        if not _below(text, self._root):
-            return []
+        """The directories from the root down to the parent of a path.
+
+        Of a path elsewhere (``pytest -c ci/pytest.ini``), all: task files are
+        claimed by their names wherever they lie.
+        """
+        top = self._root if _below(text, self._root) else os.path.sep
         found = []
         parent = os.path.dirname(text)
-        while len(parent) > len(self._root):
+        while len(parent) > len(top):
             found.append(parent)
             parent = os.path.dirname(parent)
-        found.append(self._root)
+        found.append(top)
         return found[::-1]
 
     @staticmethod

@@ -77,6 +77,26 @@ def test_interrupted_it_leaves_no_process_and_a_readable_record(
     assert not list(tmp_path.glob("agentbench-*")), "no sandbox is left"
 
 
+@pytest.mark.parametrize("driver", ["local", "bubblewrap"])
+def test_a_killed_session_leaves_no_agent_behind(
+    project: Project, workers: tuple[str, ...], driver: str, tmp_path: Path
+) -> None:
+    """``kill -9`` of pytest ends the agents too, whichever process had started them."""
+    if driver == "bubblewrap":
+        require("bubblewrap")
+    marker = f"97{os.getpid()}{driver == 'local':d}{len(workers)}.5"
+    steps = f"[{{run: [sleep, '{marker}']}}]"
+    project.script(add=steps, greet=steps)
+    command = [sys.executable, "-m", "pytest", "--agentbench-sandbox", driver, *workers]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        command, cwd=project.pytester.path, env=environment, stdout=subprocess.DEVNULL
+    ) as process:
+        _wait_for(lambda: _alive(marker), "the agent's child never started")
+        process.kill()
+    _wait_for(lambda: not _alive(marker), f"still alive: {_alive(marker)}", 20)
+
+
 def test_a_crashed_worker_is_an_error_of_its_trial(project: Project) -> None:
     """An agent that takes the xdist worker with it: that trial is an error, the others go on."""
     project.write(
