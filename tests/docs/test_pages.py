@@ -64,7 +64,7 @@ def test_every_option_is_documented() -> None:
     """The table of options has each option with its ini key, and no other."""
     rows = table_rows("docs/reference/options.md", "| option | ini key |")
     documented = [(row[0].replace("\\|", "|").strip("`"), row[1].strip("`")) for row in rows]
-    known = [(f"{option.flag} {option.metavar}", option.key) for option in OPTIONS]
+    known = [(f"{option.flag}={option.metavar}", option.key) for option in OPTIONS]
     assert sorted(documented) == sorted([*known, ("", "agentbench_tasks")])
 
 
