@@ -242,7 +242,8 @@ class Reporter:
 def _why(report: pytest.CollectReport | pytest.TestReport) -> str:
     longrepr = report.longrepr
     if hasattr(report, "wasxfail"):
-        return str(report.wasxfail)[:_TEXT_LIMIT]
+        # pytest 8.3 and older say "reason: ..." for an xfail that the test itself raised.
+        return str(report.wasxfail).removeprefix("reason: ")[:_TEXT_LIMIT]
     if isinstance(longrepr, tuple):  # a skip: file, line, reason
         return str(longrepr[-1])[:_TEXT_LIMIT].removeprefix("Skipped: ")
     crash = getattr(longrepr, "reprcrash", None)

@@ -47,8 +47,10 @@ class RunOracle:
     ``$ORACLE`` in the environment name the staged ``assets``; ``{report}`` and
     ``$REPORT`` the file that ``report: {reward | junit | ctrf: NAME}`` announces, in
     a directory that is made for this one check. Without ``report``, exit code 0
-    passes. With it, the score is what the report says, 1 passes, and the exit code
-    is only noted; a command that was killed has not passed whatever it wrote.
+    passes. With it, the score is what the report says, and 1 passes. A command that
+    was killed has not passed whatever it wrote, nor has one that writes a reward, or
+    reports that all tests passed, and does not exit with 0. Beside failed tests the
+    exit code is only noted.
     """
 
     kind: ClassVar[str] = "run"
@@ -239,9 +241,16 @@ async def _judge(
         name = posixpath.basename(report)
         reason = f"report {name!r} {error} (the command {_ending(completed)})"
         return judged(spec, passed=False, score=0.0, reason=reason, details=details, output=output)
+    full = score.value >= 1.0 - TOLERANCE
+    # Tested code can write the report before the grader does, and then keep the grader
+    # from writing it: seen with a read-only file in a read-only directory. Only test
+    # runners exit with something else than 0 beside a score, when a test failed.
+    if (full or form == "reward") and completed.exit_code != 0:
+        reason = f"the report says {score.summary}, but the command {_ending(completed)}"
+        return judged(spec, passed=False, score=0.0, reason=reason, details=details, output=output)
     return judged(
         spec,
-        passed=score.value >= 1.0 - TOLERANCE,
+        passed=full,
         score=score.value,
         reason=score.summary,
         details=details,

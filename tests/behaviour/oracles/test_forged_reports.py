@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -269,6 +270,29 @@ def lie(self, row):
 json.JSONEncoder.encode = lie
 def price(): return 2
 """
+
+
+def test_nothing_goes_on_before_the_key_was_taken() -> None:
+    """What still stands in the pipe could be read by who may write to it."""
+    program = (
+        "import os, runpy\n"
+        f"wait = runpy.run_path({str(Path(pytest_bootstrap.__file__))!r})['await_reader']\n"
+        "os.write(1, b'key')\nwait(1)\nos.write(2, b'taken')\nos.close(2)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        try:
+            assert select.select([child.stderr], [], [], 0.5)[0] == []
+            assert os.read(child.stdout.fileno(), 100) == b"key"
+            assert select.select([child.stderr], [], [], 30)[0] != []
+            assert child.stderr.read() == b"taken"
+        finally:
+            child.kill()
+
+
 REPORTED_FOR_ANOTHER = """
 import os, sys
 from _pytest.reports import TestReport

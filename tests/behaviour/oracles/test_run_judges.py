@@ -183,11 +183,12 @@ def test_a_report_gives_the_score(
     [
         ("reward", "1", "reward 1"),
         ("reward", "0.9999999999", "reward 1"),
+        ("reward", "0.5", "reward 0.5"),
         ("junit", JUNIT.format(""), "2 of 2 tests passed"),
         ("ctrf", CTRF.format("passed"), "1 of 1 test passed"),
     ],
 )
-def test_a_full_score_and_a_failure_contradict_each_other(
+def test_a_reward_or_a_full_score_and_a_failure_contradict_each_other(
     bench: Bench, form: str, report: str, summary: str
 ) -> None:
     """Who says that all is well exits with 0; a report that was left there before may say it."""
@@ -204,9 +205,9 @@ def test_a_full_score_and_a_failure_contradict_each_other(
 
 @pytest.mark.parametrize(
     ("form", "report", "score"),
-    [("reward", "0.5", 0.5), ("junit", JUNIT.format("<failure/>"), 0.5), ("reward", "0", 0.0)],
+    [("junit", JUNIT.format("<failure/>"), 0.5), ("ctrf", CTRF.format("failed"), 0.0)],
 )
-def test_with_a_lesser_score_the_exit_code_is_only_noted(
+def test_beside_failed_tests_the_exit_code_is_only_noted(
     bench: Bench, form: str, report: str, score: float
 ) -> None:
     """Test runners exit with 1 when a test failed; the report decides."""
@@ -219,22 +220,20 @@ def test_with_a_lesser_score_the_exit_code_is_only_noted(
 GRADER = 'if test "$(python3 app.py)" = 42; then echo 1 > "$REPORT"; else echo 0 > "$REPORT"; fi'
 
 
-def test_a_report_that_cannot_be_written_any_more_passes_nothing(bench: Bench) -> None:
+def test_a_report_that_cannot_be_written_any_more_passes_nothing(walled: Bench) -> None:
     """Tested code that writes the report first, and leaves the grader no way to, has failed."""
-    # A directory of that name stops root, too; there it can only be an unwritten report.
     code = (
         "import os\n"
         "path = os.environ['REPORT']\n"
         "open(path, 'w').write('1')\n"
         "os.chmod(path, 0o444)\n"
         "os.chmod(os.path.dirname(path), 0o555)\n"
-        "if os.getuid() == 0:\n"
-        "    os.system('kill -9 %d' % os.getppid())\n"
     )
     options: dict[str, JsonValue] = {"report": {"reward": "reward.txt"}}
-    result = bench.judge("run", GRADER, {"app.py": code}, options=options)
+    result = walled.judge("run", GRADER, {"app.py": code}, options=options)
     assert (result.passed, result.score) == (False, 0.0)
-    honest = bench.judge("run", GRADER, {"app.py": "print(42)"}, options=options)
+    assert result.reason.startswith("the report says reward 1, but the command exited with 2: ")
+    honest = walled.judge("run", GRADER, {"app.py": "print(42)"}, options=options)
     assert told(honest) == (True, 1.0, "reward 1")
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.oracles.pytest_judging import ANY_OTHER, Judgement, judge
-from pytest_agentbench.oracles.pytest_report import Phase, SuiteReport, read_report
+from pytest_agentbench.oracles.pytest_report import Phase, SuiteReport
 
 approx: Any = pytest.approx  # its type does not fit into a tuple that is compared
 
@@ -45,6 +45,7 @@ def verdict(
     ending: str = "exited with 1",
     finished: bool = True,
     uncollected: dict[str, str] | None = None,
+    flaw: str = "",
 ) -> Judgement:
     report = SuiteReport(
         started=True,
@@ -52,6 +53,7 @@ def verdict(
         status=1 if finished else None,
         phases=phases,
         uncollected=uncollected or {},
+        flaw=flaw,
     )
     return judge(expected, report, ending)
 
@@ -120,6 +122,27 @@ def test_a_session_that_did_not_end_has_not_passed() -> None:
         1.0,
         "1 test passed, but the process ran out of memory before its session was over",
     )
+
+
+FLAW = "row 3 of the report was not written by the tests' process"
+
+
+def test_a_flaw_passes_nothing_and_is_told() -> None:
+    """What verified keeps its score; where reading stopped is part of the reason."""
+    found = verdict(run("a"), {"a": GOOD}, flaw=FLAW)
+    assert told(found) == (False, 1.0, f"1 test passed, but {FLAW}")
+    assert found.details["report_flaw"] == FLAW
+    found = verdict(run("a", "b"), {"a": GOOD}, finished=False, flaw=FLAW)
+    assert told(found) == (
+        False,
+        0.5,
+        (f"1 of 2 expected tests did not report; the process exited with 1 in the middle; {FLAW}"),
+    )
+
+
+def test_without_a_flaw_the_details_name_none() -> None:
+    """Negative control of the row above."""
+    assert "report_flaw" not in verdict(run("a"), {"a": GOOD}).details
 
 
 def test_uncollected_files_are_the_cause() -> None:
@@ -276,51 +299,3 @@ def test_a_pass_means_that_every_counted_test_said_so(
                     Phase(one.when, one.outcome) for one in reported if not one.sub
                 ]
                 assert all(one.outcome != "failed" for one in reported)
-
-
-KEY = "k" * 32
-
-
-def line(**row: object) -> bytes:
-    return json.dumps({"key": KEY, **row}).encode() + b"\n"
-
-
-def test_a_report_is_read_line_by_line() -> None:
-    """Events become values; unknown ones are passed over."""
-    data = (
-        line(event="started", pytest="9")
-        + line(event="test", id="a", mark="run")
-        + line(event="uncollected", id="b", why="no")
-        + line(event="phase", id="a", when="call", outcome="skipped", why="w", xfail=True, sub=True)
-        + line(event="later")
-        + line(event="finished", status=1)
-    )
-    assert read_report(data, KEY) == SuiteReport(
-        started=True,
-        finished=True,
-        status=1,
-        tests={"a": "run"},
-        phases={"a": [Phase("call", "skipped", "w", xfail=True, sub=True)]},
-        uncollected={"b": "no"},
-    )
-
-
-def test_lines_without_the_key_are_foreign() -> None:
-    """What the bootstrap did not write is counted, and says nothing."""
-    good = {"event": "phase", "id": "a", "when": "call", "outcome": "passed"}
-    data = json.dumps(good).encode() + b"\n" + json.dumps({**good, "key": "x"}).encode()
-    data += b"\n[]\n\xff\n" + b"[" * 100_000 + b"\nPASSED\n"
-    assert read_report(data, KEY) == SuiteReport(foreign=6)
-
-
-def test_a_torn_last_line_is_no_report() -> None:
-    """A process that died while writing leaves the lines before."""
-    data = line(event="started") + line(event="finished", status=0)[:-12]
-    found = read_report(data, KEY)
-    assert (found.started, found.finished, found.foreign) == (True, False, 1)
-
-
-@given(st.binary())
-def test_any_bytes_are_a_report(data: bytes) -> None:
-    """No bytes make reading stumble, or say that anything started."""
-    assert not read_report(data, KEY).started
