@@ -36,11 +36,15 @@ def build_engine(settings: Settings) -> Engine:
     def template_of(task: TaskSpec, hidden: Iterable[Path]) -> Template:
         return build_template(task.workspace, area.fresh("template"), hidden=hidden, where=task.id)
 
+    def release() -> tuple[Path, ...]:
+        area.close()
+        return area.leftover
+
     return Engine(
         drivers=drivers,
         preparations=Preparations(template_of, cache / "expected" if cache else None),
         hidden_paths=hidden_paths,
-        release=area.close,
+        release=release,
     )
 
 

@@ -19,13 +19,13 @@ class Engine:
     """Starts trials on a loop of its own.
 
     ``hidden_paths`` tells which paths of a task no agent may see. ``release``
-    removes what the process had on disk.
+    removes what the process had on disk, and returns what could not be removed.
     """
 
     drivers: dict[str, SandboxDriver]
     preparations: Preparations
     hidden_paths: Callable[[TaskSpec], Iterable[Path]]
-    release: Callable[[], None]
+    release: Callable[[], tuple[Path, ...]]
     loop: EngineLoop = field(default_factory=EngineLoop)
 
     def start(self, tasks: Iterable[TaskSpec]) -> None:
@@ -37,7 +37,7 @@ class Engine:
         """A fresh attempt at a trial."""
         return Trial(spec, self.drivers, self.preparations)
 
-    def stop(self) -> None:
-        """Cancel what still runs and remove every sandbox."""
+    def stop(self) -> tuple[Path, ...]:
+        """Cancel what still runs and remove every sandbox; return what cannot be removed."""
         self.loop.stop()
-        self.release()
+        return self.release()

@@ -153,10 +153,15 @@ class SessionHooks:
         if told and report.when in ("setup", "call") and (scored or report.failed):
             report.longrepr = headline(call, chain.story, record, report.location)
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Leave no process and no sandbox."""
+        """Leave no process and no sandbox; first, since results may need the room."""
         self._bench.stop_engine()
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Tell what an agent made so that it cannot be removed."""
+        for path in self._bench.leftover:
+            terminalreporter.write_line(f"agentbench: cannot be removed: {path}", red=True)
 
     def pytest_unconfigure(self) -> None:
         """The same where the session never got to its end."""

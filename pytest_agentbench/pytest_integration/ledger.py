@@ -103,7 +103,6 @@ class Ledger:
         self._records.append(record)
         self._store.append(record)
 
-    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Account for every planned trial, and close the run."""
         plan = self._settle_plan()

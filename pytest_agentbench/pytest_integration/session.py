@@ -48,6 +48,7 @@ class BenchSession:
         self.planned: dict[str, PlannedTrial] = {}
         self.tasks: dict[str, TaskSpec] = {}
         self.broken: set[str] = set()
+        self.leftover: tuple[Path, ...] = ()
         self._experiment: Experiment | AgentbenchError | None = None
         self._tags: set[str] = set()
         self._attempts: Counter[str] = Counter()
@@ -118,7 +119,7 @@ class BenchSession:
         """End what still runs and remove every sandbox. Idempotent."""
         engine, self._engine = self._engine, None
         if engine is not None:
-            engine.stop()
+            self.leftover = engine.stop()
 
     def next_attempt(self, nodeid: str) -> int:
         """1 for a trial's first attempt, 2 for its first rerun."""

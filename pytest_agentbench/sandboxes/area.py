@@ -11,10 +11,14 @@ import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 _PREFIX = "agentbench-"
 _LOCK = ".lock"
+_TOLD = 10
+"""Paths of a leftover that are told: the first ones say enough."""
 _GRACE_S = 3600.0
 """How long a directory without a lock file is taken for one that is just being made."""
 
@@ -33,6 +37,7 @@ class WorkArea:
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._closed = False
         self.leftover: tuple[Path, ...] = ()
+        """What ``close`` could not remove, some of it at least: an immutable file, a mount."""
 
     def fresh(self, kind: str = "s") -> Path:
         """A new, empty directory at a random name, which never names a task."""
@@ -41,12 +46,25 @@ class WorkArea:
         return path
 
     def close(self) -> None:
-        """Remove everything. Idempotent."""
+        """Remove everything; what stays is told by ``leftover``. Idempotent."""
         if self._closed:
             return
         self._closed = True
         remove_tree(self.path)
+        self.leftover = tuple(islice(_innermost(self.path), _TOLD))
         os.close(self._lock)
+
+
+def _innermost(path: Path) -> Iterator[Path]:
+    """The paths in a tree that hold nothing themselves."""
+    if path.is_symlink() or not path.is_dir():
+        if os.path.lexists(path):
+            yield path
+        return
+    for directory, directories, names in os.walk(path):
+        if not directories and not names:
+            yield Path(directory)
+        yield from (Path(directory, name) for name in names)
 
 
 def reap_stale(base: Path | None = None) -> int:
@@ -96,10 +114,17 @@ def remove_tree(path: Path) -> None:
         _flatten(path)
 
 
+def remove_trees(paths: list[Path]) -> None:
+    """Remove several directories, whatever is in them."""
+    for path in paths:
+        remove_tree(path)
+
+
 def _flatten(path: Path) -> None:
     """Remove a tree by moving each directory up to its top first.
 
     Neither the depth of recursion nor the length of a path grows with the tree.
+    What cannot be removed (an immutable file, a mount) stays, and keeps nothing else.
     """
     if not stat.S_ISDIR(os.lstat(path).st_mode):
         path.unlink()
@@ -112,15 +137,17 @@ def _flatten(path: Path) -> None:
         for entry in os.scandir(directory):
             if entry.path == str(heap):
                 continue
-            if entry.is_dir(follow_symlinks=False):
-                os.chmod(entry.path, 0o700, follow_symlinks=True)
-                moved = heap / secrets.token_hex(8)
-                os.rename(entry.path, moved)
-                ahead.append(moved)
-            else:
-                os.unlink(entry.path)
+            with contextlib.suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    os.chmod(entry.path, 0o700, follow_symlinks=True)
+                    moved = heap / secrets.token_hex(8)
+                    os.rename(entry.path, moved)
+                    ahead.append(moved)
+                else:
+                    os.unlink(entry.path)
         if directory != path:
-            os.rmdir(directory)
+            with contextlib.suppress(OSError):
+                os.rmdir(directory)
     os.rmdir(heap)
     _remove_last(path)
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import contextlib
 import os
 import secrets
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -20,20 +22,18 @@ from pytest_agentbench.errors import SandboxClosed, SandboxError
 from pytest_agentbench.model.contracts import Capabilities, SandboxRequest, Template
 from pytest_agentbench.model.run import DEFAULT_OUTPUT_LIMIT, Changes, Completed
 from pytest_agentbench.model.task import Blob, SandboxSpec
-from pytest_agentbench.sandboxes.area import WorkArea, remove_tree
+from pytest_agentbench.sandboxes.area import WorkArea, remove_tree, remove_trees
 from pytest_agentbench.sandboxes.beneath import read_below, root_of, stage, write_below
 from pytest_agentbench.sandboxes.linediff import count_lines
 from pytest_agentbench.sandboxes.manifest import compare
 from pytest_agentbench.sandboxes.process import Tree
 from pytest_agentbench.sandboxes.runtime import Interpreter
+from pytest_agentbench.sandboxes.size import has_grown, is_big
+from pytest_agentbench.sandboxes.view import shown_everywhere
 from pytest_agentbench.sandboxes.workspace import apply_changes, copy_template
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-
-_SMALL_TREE = 200
-"""Entries up to which copying, comparing and removing is done at once: a hop to a thread
-costs more than that, and a bigger tree would keep the loop from other trials."""
 
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
@@ -102,7 +102,8 @@ class DirectorySandbox(abc.ABC):
         self._idle.set()
         self._settled = False
         self._closed = False
-        self._big = len(template.manifest) > _SMALL_TREE
+        self._stop = threading.Event()
+        self._big = is_big(template.manifest.values())
 
     @abc.abstractmethod
     async def _execute(
@@ -123,11 +124,12 @@ class DirectorySandbox(abc.ABC):
                 os.mkdir(f"{self._places.root}/{name}", 0o755)
         except OSError as fault:
             raise SandboxError(f"no room for a sandbox: {fault}", where=self.driver) from fault
-        await self._work(copy_template, self._big, self._template, self._places.workspace)
+        workspace, stopped = self._places.workspace, self._stop.is_set
+        await self._work(copy_template, self._big, self._template, workspace, stopped=stopped)
         delta = self._request.delta
         if delta is not None and not delta.empty:
-            big = len(delta.changes) > _SMALL_TREE
-            await self._work(apply_changes, big, delta, self._places.workspace)
+            big = is_big([change.entry for change in delta.changes])
+            await self._work(apply_changes, big, delta, workspace, stopped=stopped)
 
     async def run(
         self,
@@ -140,23 +142,24 @@ class DirectorySandbox(abc.ABC):
         output_limit: int = DEFAULT_OUTPUT_LIMIT,
     ) -> Completed:
         """Run one command; see ``model.contracts.Sandbox``."""
-        self._check_open()
-        if self._settled:
-            raise SandboxClosed("nothing runs in a sandbox after it was settled")
+        self._check_unsettled()
         if not argv:
             return Completed(None, 0.0, launch_error="the command is empty")
         environment = self._environment() | dict(env or {})
         directory = str(PurePosixPath(self.workspace, cwd or ""))
-        completed = await self._execute(
-            tuple(argv), environment, directory, stdin, timeout_s, output_limit
-        )
+        try:
+            completed = await self._execute(
+                tuple(argv), environment, directory, stdin, timeout_s, output_limit
+            )
+        finally:
+            self._reclaim()
         if self._closed:
             raise SandboxClosed("the sandbox was torn down while a command ran in it")
         return completed
 
     async def put(self, files: Mapping[str, Blob]) -> str:
         """Stage files; see ``model.contracts.Sandbox``."""
-        self._check_open()
+        self._check_unsettled()
         name = secrets.token_hex(8)
         try:
             stage(self._places.root / name, files)
@@ -167,7 +170,7 @@ class DirectorySandbox(abc.ABC):
 
     async def scratch(self) -> str:
         """Make a writable directory; see ``model.contracts.Sandbox``."""
-        self._check_open()
+        self._check_unsettled()
         name = secrets.token_hex(8)
         try:
             os.mkdir(f"{self._places.root}/{name}", 0o755)
@@ -191,7 +194,7 @@ class DirectorySandbox(abc.ABC):
 
     async def write(self, files: Mapping[str, Blob]) -> None:
         """Write into the workspace; whatever stands in the way is replaced."""
-        self._check_open()
+        self._check_unsettled()
         try:
             with root_of(self._places.workspace) as root:
                 for path, blob in files.items():
@@ -202,11 +205,18 @@ class DirectorySandbox(abc.ABC):
             ) from fault
 
     async def settle(self) -> Changes:
-        """Kill everything and compare with the template; see ``model.contracts.Sandbox``."""
+        """Kill everything and compare with the template; see ``model.contracts.Sandbox``.
+
+        Of the sandbox, only the workspace is left: a full home or temporary directory
+        would take the room that scoring needs.
+        """
         self._check_open()
         self._settled = True
         await self._kill()
-        self._big = self._big or self._grown()
+        self._reclaim()
+        rooms = [room for room in self._rooms() if room.name != "workspace"]
+        await self._work(remove_trees, has_grown(rooms), rooms)
+        self._big = self._big or has_grown([self._places.workspace])
         return await self._work(self._compare, self._big)
 
     async def close(self) -> None:
@@ -215,7 +225,7 @@ class DirectorySandbox(abc.ABC):
             return
         self._closed = True
         await self._kill()
-        big = self._big or (not self._settled and self._grown())
+        big = self._big or (not self._settled and has_grown(self._rooms()))
         await self._work(remove_tree, big, self._places.root)
 
     def _compare(self) -> Changes:
@@ -224,6 +234,7 @@ class DirectorySandbox(abc.ABC):
             self._template.manifest,
             self._places.workspace,
             inside=None if inside is None else os.fsencode(self.workspace),
+            shown=[os.fsencode(path) for path in self._shown_everywhere()],
         )
         return count_lines(self._template, changes)
 
@@ -235,7 +246,7 @@ class DirectorySandbox(abc.ABC):
         own = [str(path) for path in self._interpreter.path]
         if not any(os.path.exists(f"{path}/python") for path in own):
             own.append(f"{self.pytest_path}/bin")
-        return {
+        fixed = {
             "PATH": ":".join([*own, _SYSTEM_PATH]),
             "HOME": self._places.inside("home"),
             "TMPDIR": self._places.inside("tmp"),
@@ -243,6 +254,11 @@ class DirectorySandbox(abc.ABC):
             "PYTHONDONTWRITEBYTECODE": "1",
             **self._request.spec.env,
         }
+        if self._request.spec.python is None:
+            # The base interpreter has no packages; a task's own environment brings its pytest.
+            paths = [fixed.get("PYTHONPATH", ""), self.pytest_path]
+            fixed["PYTHONPATH"] = ":".join(filter(None, paths))
+        return fixed
 
     def _locate(self, path: str) -> tuple[Path, str] | None:
         """The host directory, and the name below it, of a path that may be read."""
@@ -259,6 +275,11 @@ class DirectorySandbox(abc.ABC):
         if self._closed:
             raise SandboxClosed("the sandbox was torn down", where=self._request.label)
 
+    def _check_unsettled(self) -> None:
+        self._check_open()
+        if self._settled:
+            raise SandboxClosed("only its workspace is left, to be read", where=self._request.label)
+
     def _enter(self, tree: Tree) -> None:
         self._trees.add(tree)
         self._idle.clear()
@@ -274,14 +295,25 @@ class DirectorySandbox(abc.ABC):
             tree.strike()
         await self._idle.wait()
 
-    def _grown(self) -> bool:
-        """Whether the workspace is too big to be handled between two turns of the loop."""
-        left = _SMALL_TREE
-        for _, directories, names in os.walk(self._places.workspace):
-            left -= len(directories) + len(names)
-            if left < 0:
-                return True
-        return False
+    def _shown_everywhere(self) -> tuple[Path, ...]:
+        return shown_everywhere(self._interpreter, self._request.spec.read_only)
+
+    def _rooms(self) -> list[Path]:
+        """The directories of the sandbox on the host."""
+        names = ("workspace", "home", "tmp", *self._staged, *self._scratches)
+        return [self._places.root / name for name in names]
+
+    def _reclaim(self) -> None:
+        """Undo what an agent without walls can do to the sandbox's own directory.
+
+        A symlink there would have the harness read, and remove, what it leads to.
+        """
+        root = self._places.root
+        with contextlib.suppress(OSError):
+            if root.is_symlink():
+                root.unlink()
+            else:
+                root.chmod(0o700)
 
     async def _work(
         self,
@@ -290,9 +322,16 @@ class DirectorySandbox(abc.ABC):
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
-        if big:
-            return await asyncio.to_thread(function, *args, **kwargs)
-        return function(*args, **kwargs)
+        if not big:
+            return function(*args, **kwargs)
+        job = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+        try:
+            return await asyncio.shield(job)
+        except asyncio.CancelledError:
+            # A thread cannot be cancelled: what it still copied would be left behind.
+            self._stop.set()
+            await asyncio.wait([job])
+            raise
 
 
 async def opened(sandbox: DirectorySandbox) -> DirectorySandbox:

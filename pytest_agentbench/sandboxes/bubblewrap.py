@@ -112,8 +112,7 @@ class BubblewrapDriver:
     def _capabilities(self) -> Capabilities:
         view = View()
         view.show("/", "/")
-        view.mounts["/proc"] = ("--proc", "/proc")
-        view.mounts["/dev"] = ("--dev", "/dev")
+        view.show_processes()
         # As PID 1, or else bwrap ends first and leaves its reaper behind as our zombie.
         arguments = [*_WALLS, "--unshare-net", "--as-pid-1", *view.arguments({})]
         try:

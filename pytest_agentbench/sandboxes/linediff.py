@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import io
+import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,15 +21,41 @@ that an agent could make the search take minutes."""
 _FILES_LIMIT = 500
 """Text files whose lines are counted."""
 
+_PAIRS_LIMIT = 200_000
+"""Pairs of equal lines, over all files, up to which the shortest diff is looked for. The
+search takes up to 5 µs for each: 300 files of a thousand lines that were made to be hard
+kept a trial busy for a minute and more."""
+_CONTEXT = 3
+_RANGE = re.compile(r"([-+])(\d+)")
+
 _LineDiff = tuple[list[str], list[str]]
+
+
+class _Searches:
+    """What the searches of one call may still cost."""
+
+    def __init__(self) -> None:
+        self._left = _PAIRS_LIMIT
+
+    def allow(self, before: list[str], after: list[str]) -> bool:
+        """Whether a shortest diff of these lines is worth its cost; takes it off what is left."""
+        if max(len(before), len(after)) > _LINES_LIMIT:
+            return False
+        ours, theirs = Counter(before), Counter(after)
+        pairs = sum(count * theirs[line] for line, count in ours.items())
+        if pairs > self._left:
+            return False
+        self._left -= pairs
+        return True
 
 
 def render_diff(template: Template, changes: Changes, *, limit: int) -> str:
     """A unified diff for people, at most about ``limit`` characters; binary files are named."""
     parts: list[str] = []
     room = limit
+    searches = _Searches()
     for number, change in enumerate(changes.changes):
-        text = _render(template, changes, change)
+        text = _render(template, changes, change, searches)
         if len(text) > room:
             left = len(changes.changes) - number
             parts.append(f"[... {left} more changed paths left out ...]\n")
@@ -42,12 +70,13 @@ def count_lines(template: Template, changes: Changes) -> Changes:
     """The same changes, with lines added and removed in text files."""
     added = removed = 0
     counted = 0
+    searches = _Searches()
     for change in changes.changes:
         pair = _texts(template, changes, change) if counted < _FILES_LIMIT else None
         if pair is None:
             continue
         counted += 1
-        plus, minus = _count(*pair)
+        plus, minus = _count(*pair, searches)
         added += plus
         removed += minus
     if changes.changes and not counted:
@@ -55,7 +84,7 @@ def count_lines(template: Template, changes: Changes) -> Changes:
     return replace(changes, lines_added=added, lines_removed=removed)
 
 
-def _render(template: Template, changes: Changes, change: Change) -> str:
+def _render(template: Template, changes: Changes, change: Change, searches: _Searches) -> str:
     name = change.name
     pair = _texts(template, changes, change)
     if pair is None:
@@ -64,14 +93,26 @@ def _render(template: Template, changes: Changes, change: Change) -> str:
     old, new = pair
     before = "/dev/null" if change.kind is ChangeKind.ADDED else f"a/{name}"
     after = "/dev/null" if change.kind is ChangeKind.DELETED else f"b/{name}"
-    if max(map(len, _core(old, new))) > _LINES_LIMIT:
-        plus, minus = _count(old, new)
-        return f"{change.kind} {name}: about {plus} lines added, {minus} removed\n"
+    start, end = _shared(old, new)
+    removed, added = old[start : len(old) - end], new[start : len(new) - end]
+    if not searches.allow(removed, added):
+        return f"{change.kind} {name}: about {len(added)} lines added, {len(removed)} removed\n"
+    # Only what differs, and the lines around it: in a long file of few different
+    # lines, a search over all of it would not come to an end.
+    first, last = max(start - _CONTEXT, 0), max(end - _CONTEXT, 0)
     lines = [
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-        for line in difflib.unified_diff(old, new, before, after)
+        for line in difflib.unified_diff(
+            old[first : len(old) - last], new[first : len(new) - last], before, after, n=_CONTEXT
+        )
     ]
-    return "".join(lines) or f"{change.kind} {name} (mode or emptiness only)\n"
+    moved = [_moved(line, first) if line.startswith("@@") else line for line in lines]
+    return "".join(moved) or f"{change.kind} {name} (mode or emptiness only)\n"
+
+
+def _moved(header: str, lines: int) -> str:
+    """The header of a hunk, for a text that begins so many lines earlier."""
+    return _RANGE.sub(lambda found: f"{found[1]}{int(found[2]) + lines}", header)
 
 
 def _texts(template: Template, changes: Changes, change: Change) -> _LineDiff | None:
@@ -87,8 +128,11 @@ def _lines(root: Path, path: bytes, kind: EntryKind | None) -> list[str] | None:
         return []
     if kind is not EntryKind.FILE:
         return None
-    with root_of(root) as fd:
-        data = read_below(fd, path, _TEXT_LIMIT + 1)
+    try:
+        with root_of(root) as fd:
+            data = read_below(fd, path, _TEXT_LIMIT + 1)
+    except OSError:  # an agent has no walls in ``local``: its workspace may be anything by now
+        return None
     if data is None or len(data) > _TEXT_LIMIT or b"\0" in data:
         return None
     try:
@@ -98,8 +142,8 @@ def _lines(root: Path, path: bytes, kind: EntryKind | None) -> list[str] | None:
         return None
 
 
-def _core(old: list[str], new: list[str]) -> _LineDiff:
-    """Both sides without the lines that they share at the beginning and at the end."""
+def _shared(old: list[str], new: list[str]) -> tuple[int, int]:
+    """How many lines both sides share at the beginning, and how many at the end."""
     start = 0
     most = min(len(old), len(new))
     while start < most and old[start] == new[start]:
@@ -107,13 +151,14 @@ def _core(old: list[str], new: list[str]) -> _LineDiff:
     end = 0
     while end < most - start and old[-1 - end] == new[-1 - end]:
         end += 1
-    return old[start : len(old) - end], new[start : len(new) - end]
+    return start, end
 
 
-def _count(old: list[str], new: list[str]) -> tuple[int, int]:
+def _count(old: list[str], new: list[str], searches: _Searches) -> tuple[int, int]:
     """Lines added and removed; where the search would be long, as if all between had changed."""
-    before, after = _core(old, new)
-    if not before or not after or max(len(before), len(after)) > _LINES_LIMIT:
+    start, end = _shared(old, new)
+    before, after = old[start : len(old) - end], new[start : len(new) - end]
+    if not before or not after or not searches.allow(before, after):
         return len(after), len(before)
     same = sum(
         block.size for block in difflib.SequenceMatcher(None, before, after).get_matching_blocks()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -38,16 +38,32 @@ class Listing:
     """All that was found below a directory.
 
     ``targets`` are the symlinks'; ``faults`` say what could not be read, and why.
+    ``known``: only files that may be equal to one of these are digested.
     """
 
     entries: dict[bytes, Entry] = field(default_factory=dict)
     targets: dict[bytes, bytes] = field(default_factory=dict)
     faults: dict[bytes, str] = field(default_factory=dict)
+    known: Manifest | None = None
+
+    def wants(self, path: bytes, size: int) -> bool:
+        """Whether a file's digest is needed by anybody.
+
+        An agent's file may be of any size: to read a sparse one of 400 GB kept a
+        trial busy for minutes, to learn that it differs from nothing.
+        """
+        if self.known is None:
+            return True
+        known = self.known.get(path)
+        return known is not None and known.kind is EntryKind.FILE and known.size == size
 
 
-def scan(root: Path) -> Listing:
-    """List a directory that nobody writes to any more. Raises ``OSError`` for the root itself."""
-    listing = Listing()
+def scan(root: Path, known: Manifest | None = None) -> Listing:
+    """List a directory that nobody writes to any more. Raises ``OSError`` for the root itself.
+
+    With ``known``, other files than those of the same path and size have no digest.
+    """
+    listing = Listing(known=known)
     with root_of(root) as fd:
         _walk(fd, b"", 0, listing)
     return listing
@@ -58,20 +74,24 @@ def compare(
     root: Path,
     *,
     inside: bytes | None = None,
+    shown: Sequence[bytes] = (),
 ) -> Changes:
     """How a workspace differs from its template, lines not counted.
 
     ``inside`` is the path of the workspace as programs in the sandbox see it,
-    where a later sandbox has it at the same place: absolute links below it stay.
+    where a later sandbox has it at the same place: absolute links below it stay,
+    and those to ``shown``, which every sandbox shows read-only. No file is read
+    that is not of the template's size.
     """
     try:
-        listing = scan(root)
+        _open_up(root)
+        listing = scan(root, template)
     except OSError as fault:
         # The workspace itself was removed, or replaced by a file or a symlink.
         listing = Listing(faults={b".": f"the workspace is gone: {fault.strerror}"})
     dropped = dict(listing.faults)
     for path, target in listing.targets.items():
-        if why := leaves(path, target, listing.targets, inside):
+        if why := leaves(path, target, listing.targets, inside, shown):
             dropped[path] = why
     for path, entry in listing.entries.items():
         if entry.kind is EntryKind.OTHER:
@@ -84,6 +104,13 @@ def compare(
             path.decode("utf-8", "backslashreplace"): dropped[path] for path in sorted(dropped)
         },
     )
+
+
+def _open_up(root: Path) -> None:
+    """Make a directory ours to read again: an agent that closes its workspace keeps it."""
+    mode = os.lstat(root).st_mode
+    if stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU:
+        root.chmod(0o700)
 
 
 def _changes(template: Manifest, now: Manifest) -> list[Change]:
@@ -144,13 +171,14 @@ def _open_directory(fd: int, name: bytes) -> int:
     return os.open(name, _DIRECTORY, dir_fd=fd)
 
 
-def _file(fd: int, name: bytes, path: bytes, about: os.stat_result, _: Listing) -> Entry:
-    del path
-    opened = open_regular(fd, name)
-    try:
-        digest, size = _digest(opened)
-    finally:
-        os.close(opened)
+def _file(fd: int, name: bytes, path: bytes, about: os.stat_result, into: Listing) -> Entry:
+    size, digest = about.st_size, ""
+    if into.wants(path, size):
+        opened = open_regular(fd, name)
+        try:
+            digest = _digest(opened)
+        finally:
+            os.close(opened)
     return Entry(EntryKind.FILE, bool(about.st_mode & stat.S_IXUSR), size, digest)
 
 
@@ -170,14 +198,12 @@ def _other(fd: int, name: bytes, path: bytes, about: os.stat_result, _: Listing)
     return Entry(EntryKind.OTHER)
 
 
-def _digest(fd: int) -> tuple[str, int]:
-    """The digest and size of an open file, a piece at a time."""
+def _digest(fd: int) -> str:
+    """The digest of an open file, a piece at a time."""
     whole = hashlib.blake2b(digest_size=16)  # as model.digest has it
-    size = 0
     while data := os.read(fd, _CHUNK):
         whole.update(data)
-        size += len(data)
-    return whole.hexdigest(), size
+    return whole.hexdigest()
 
 
 _Reader: TypeAlias = Callable[[int, bytes, bytes, os.stat_result, Listing], Entry]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
@@ -20,6 +22,9 @@ from pytest_agentbench.model.digest import digest_value
 _FORMAT = 2
 """Raised when the directory is made in another way, so that old caches are left alone."""
 _COMPILE_S = 120.0
+_MAKING = "making-"
+_GRACE_S = 3600.0
+"""How long a directory may be in the making before it is taken for one of a killed session."""
 
 
 def stage_pytest(cache: Path, python: Path, version: str, release: tuple[int, int]) -> Path:
@@ -34,8 +39,9 @@ def stage_pytest(cache: Path, python: Path, version: str, release: tuple[int, in
     if target.is_dir():
         return target
     cache.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(cache)
     # Made aside and renamed: other processes stage the same at the same time.
-    making = Path(tempfile.mkdtemp(prefix="making-", dir=cache))
+    making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=cache))
     try:
         for each in wanted:
             _copy_distribution(each, making)
@@ -50,6 +56,13 @@ def stage_pytest(cache: Path, python: Path, version: str, release: tuple[int, in
         return target
     finally:
         shutil.rmtree(making, ignore_errors=True)
+
+
+def _remove_abandoned(cache: Path) -> None:
+    for path in cache.glob(f"{_MAKING}*"):
+        with contextlib.suppress(FileNotFoundError):  # another session was faster
+            if time.time() - path.lstat().st_mtime > _GRACE_S:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _closure(name: str, release: tuple[int, int]) -> list[Distribution]:

@@ -12,10 +12,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import gc
 import os
 import resource
 import secrets
 import signal
+import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -25,7 +27,6 @@ from pytest_agentbench.sandboxes.proc import (
     Stat,
     children_of,
     descendants_of,
-    environment_of,
     stat_of,
     touches,
 )
@@ -58,7 +59,7 @@ class Sweep:
         self._leader = 0
         self._since = 0
         self._seen: set[tuple[int, int]] = set()
-        self._before = _strangers()
+        self._before = {(pid, stat.start) for pid, stat in _strangers()}
         self._alone = True
         self._struck = 0
 
@@ -109,14 +110,13 @@ class Sweep:
     def _members(self) -> set[int]:
         """Who belongs to the command, besides its process group."""
         roots = {self._leader}
-        for pid in _strangers():
-            stat = stat_of(pid)
-            if stat is not None and self._owns(pid, stat):
+        for pid, stat in _strangers():
+            if self._owns(pid, stat):
                 roots.add(pid)
         members = descendants_of(roots) | roots
         for pid in members:
-            if (stat := stat_of(pid)) is not None:
-                self._seen.add((pid, stat.start))
+            if (known := stat_of(pid)) is not None:
+                self._seen.add((pid, known.start))
         return members
 
     def _owns(self, pid: int, stat: Stat) -> bool:
@@ -130,19 +130,20 @@ class Sweep:
             return False
         if touches(pid, self._root):
             return True
-        # The mark comes a moment after the start: an orphan older than it, with an
-        # emptied environment, can only be told by there being no other origin.
+        # An orphan can be older than the mark, take it off, and put on any environment:
+        # it can only be told by there being no other origin.
         return (
             self._alone
             and leaders() <= {self._leader}
-            and not self._before
-            and not _inherits_ours(pid)
+            and (pid, stat.start) not in self._before
+            and not _opened_by_harness(pid)
         )
 
 
-def _strangers() -> set[int]:
+def _strangers() -> list[tuple[int, Stat]]:
     """Children of the harness that none of its commands accounts for."""
-    return children_of(os.getpid()) - leaders() - deathwatch.own()
+    pids = children_of(os.getpid()) - leaders() - deathwatch.own()
+    return [(pid, stat) for pid in pids if (stat := stat_of(pid)) is not None]
 
 
 def _kill(pid: int) -> bool:
@@ -168,8 +169,13 @@ def _mark_of(pid: int) -> int:
         return 0
 
 
-def _inherits_ours(pid: int) -> bool:
-    """Whether the process was started with this process's own HOME and PATH."""
-    theirs = environment_of(pid).split(b"\0")
-    ours = [b"%s=%s" % (name, os.environb.get(name, b"")) for name in (b"HOME", b"PATH")]
-    return all(entry in theirs for entry in ours)
+def _opened_by_harness(pid: int) -> bool:
+    """Whether some ``Popen`` of this process stands for the child.
+
+    A server that a fixture starts while a command runs. Nothing that an orphan says of
+    itself would do: one put on the harness's own environment. Asked only of a child
+    that nothing else explains, for every object of the process is looked at.
+    """
+    return any(
+        issubclass(type(each), subprocess.Popen) and each.pid == pid for each in gc.get_objects()
+    )

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pytest_agentbench.errors import SandboxError
 from pytest_agentbench.sandboxes.furniture import BOUND, Furniture
+from pytest_agentbench.sandboxes.kernelfiles import covers
 from pytest_agentbench.sandboxes.runtime import Interpreter
 
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -41,6 +42,12 @@ class View:
         """Bind a host path; wins over a mask at the same place."""
         place = inside or str(source)
         self.mounts[place] = ("--bind" if writable else "--ro-bind", str(source), place)
+
+    def show_processes(self) -> None:
+        """A /proc and a /dev of the sandbox's own; of the machine's settings none to write."""
+        self.mounts["/proc"] = ("--proc", "/proc")
+        self.mounts |= covers()
+        self.mounts["/dev"] = ("--dev", "/dev")
 
     def mask(self, place: str, nothing: str) -> None:
         """Cover a host directory, or file, that lies below something shown."""
@@ -99,6 +106,12 @@ PYTEST = "/opt/pytest"
 """Where pytest is seen inside."""
 
 
+def shown_everywhere(interpreter: Interpreter, read_only: Iterable[Path]) -> tuple[Path, ...]:
+    """What every sandbox of a task has at the same place, and lets nobody write to."""
+    system = [Path("/usr"), *map(Path, _SYSTEM)]
+    return tuple(path for path in (*system, *interpreter.prefixes, *read_only) if path != Path("/"))
+
+
 def _refuse(path: Path) -> None:
     if not path.exists():
         raise SandboxError(
@@ -128,8 +141,7 @@ def _show_system(view: View, furniture: Furniture, *, network: bool) -> None:
     for name in BOUND:
         if os.path.isdir(f"/etc/{name}"):
             view.show(f"/etc/{name}")
-    view.mounts["/proc"] = ("--proc", "/proc")
-    view.mounts["/dev"] = ("--dev", "/dev")
+    view.show_processes()
     view.mounts["/run"] = ("--dir", "/run")
     view.mounts["/var/tmp"] = ("--symlink", "../tmp", "/var/tmp")  # noqa: S108 - inside
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
@@ -32,7 +33,6 @@ __all__ = [
     "apply_changes",
     "build_template",
     "copy_template",
-    "delta_bytes",
     "reap_stale",
     "remove_tree",
 ]
@@ -46,7 +46,6 @@ Stopped: TypeAlias = Callable[[], bool]
 def never() -> bool:
     """Go on to the end."""
     return False
-
 
 
 def build_template(
@@ -92,7 +91,7 @@ def copy_template(template: Template, directory: Path, *, stopped: Stopped = nev
     """A copy of a template in an empty directory. Raises ``SandboxError``."""
     try:
         with root_of(template.directory) as source, root_of(directory) as target:
-            _copy_entries(template.manifest, source, target)
+            _copy_entries(template.manifest, source, target, stopped)
     except OSError as fault:
         raise SandboxError(f"the template cannot be copied: {fault}") from fault
 
@@ -100,27 +99,22 @@ def copy_template(template: Template, directory: Path, *, stopped: Stopped = nev
 def apply_changes(changes: Changes, directory: Path, *, stopped: Stopped = never) -> None:
     """Lay changes over a fresh copy of the template that they were found against.
 
-    No symlink is followed, on either side. Raises ``SandboxError``.
+    No symlink is followed, on either side. Where all was deleted, their root need
+    not be there any more. Raises ``SandboxError``.
     """
+    left = [(change.path, change.entry) for change in changes.changes if change.entry is not None]
     try:
-        with root_of(changes.root) as source, root_of(directory) as target:
+        with root_of(directory) as target:
             for change in reversed(changes.changes):
                 if change.entry is None:
                     _delete(target, change.path)
-            for change in changes.changes:
-                if change.entry is not None:
-                    _place(source, target, change.path, change.entry)
+            if not left:
+                return
+            with root_of(changes.root) as source:
+                for path, entry in left:
+                    _place(source, target, path, entry, stopped)
     except (OSError, ValueError) as fault:
         raise SandboxError(f"the agent's changes cannot be laid over a copy: {fault}") from fault
-
-
-def delta_bytes(changes: Changes) -> int:
-    """Bytes that carrying the changes writes at most: apparent sizes, each hard link for itself."""
-    return sum(
-        change.entry.size
-        for change in changes.changes
-        if change.entry is not None and change.entry.kind is EntryKind.FILE
-    )
 
 
 def _blob(text: str) -> Blob:
@@ -140,7 +134,7 @@ def _copy_source(source: Path, root: int, hidden: frozenset[tuple[int, int]], wh
                     where=where,
                     advice="keep oracles, solutions and task files outside the workspace",
                 )
-        _copy_entries(listing.entries, fd, root)
+        _copy_entries(listing.entries, fd, root, never)
 
 
 def _refuse(listing: Listing, where: str) -> None:
@@ -157,7 +151,7 @@ def _refuse(listing: Listing, where: str) -> None:
         raise SetupError(f"the workspace cannot be copied: {told}", where=where)
 
 
-def _copy_entries(manifest: Manifest, source: int, target: int) -> None:
+def _copy_entries(manifest: Manifest, source: int, target: int, stopped: Stopped) -> None:
     """Copy what a manifest lists, parents before children, one open directory at a time."""
     last: list[bytes] | None = None
     from_fd = to_fd = -1
@@ -172,45 +166,75 @@ def _copy_entries(manifest: Manifest, source: int, target: int) -> None:
                 with directory_below(source, above) as fd, directory_below(target, above) as to:
                     from_fd, to_fd = os.dup(fd), os.dup(to)
                 last = above
-            _copy_entry(from_fd, to_fd, name, manifest[path])
+            _copy_entry(from_fd, to_fd, name, manifest[path], stopped)
     finally:
         if last is not None:
             os.close(from_fd)
             os.close(to_fd)
 
 
-def _copy_entry(source: int, target: int, name: bytes, entry: Entry) -> None:
+def _copy_entry(source: int, target: int, name: bytes, entry: Entry, stopped: Stopped) -> None:
+    _go_on(stopped)
     match entry.kind:
         case EntryKind.DIRECTORY:
             make_directory(target, name)
         case EntryKind.SYMLINK:
             os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
         case EntryKind.FILE:
-            _copy_file(source, target, name, executable=entry.executable)
+            _copy_file(source, target, name, entry, stopped)
         case EntryKind.OTHER:
             pass
 
 
-def _copy_file(source: int, target: int, name: bytes, *, executable: bool) -> None:
+def _go_on(stopped: Stopped) -> None:
+    if stopped():
+        raise SandboxError("the copy was stopped")
+
+
+def _copy_file(source: int, target: int, name: bytes, entry: Entry, stopped: Stopped) -> None:
     fd = open_regular(source, name)
     try:
-        data = os.read(fd, _PIECE)
-        create(target, name, data, executable=executable)
-        if len(data) == _PIECE:
-            _append_rest(fd, target, name)
+        big = os.fstat(fd).st_size > _PIECE
+        data = b"" if big else os.read(fd, _PIECE)
+        create(target, name, data, executable=entry.executable)
+        if big:
+            _copy_data(fd, target, name, stopped)
     finally:
         os.close(fd)
 
 
-def _append_rest(fd: int, target: int, name: bytes) -> None:
-    out = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=target)
+def _copy_data(fd: int, target: int, name: bytes, stopped: Stopped) -> None:
+    """Copy a big file's contents, leaving holes where it has holes."""
+    size = os.fstat(fd).st_size
+    out = os.open(name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=target)
     try:
-        while data := os.read(fd, _PIECE):
-            view = memoryview(data)
-            while view:
-                view = view[os.write(out, view) :]
+        for start, end in _extents(fd, size):
+            place = start
+            while place < end and (data := os.pread(fd, min(end - place, _PIECE), place)):
+                _go_on(stopped)
+                view = memoryview(data)
+                while view:
+                    count = os.pwrite(out, view, place)
+                    place += count
+                    view = view[count:]
+        os.ftruncate(out, size)
     finally:
         os.close(out)
+
+
+def _extents(fd: int, size: int) -> Iterator[tuple[int, int]]:
+    """Where a file has data: beginnings and ends."""
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(fd, end, os.SEEK_DATA)
+        except OSError as fault:
+            if fault.errno == errno.ENXIO:  # a hole up to the end
+                return
+            yield end, size  # the file system does not know holes
+            return
+        end = os.lseek(fd, start, os.SEEK_HOLE)
+        yield start, end
 
 
 def _delete(target: int, path: bytes) -> None:
@@ -222,11 +246,11 @@ def _delete(target: int, path: bytes) -> None:
         return
 
 
-def _place(source: int, target: int, path: bytes, entry: Entry) -> None:
+def _place(source: int, target: int, path: bytes, entry: Entry, stopped: Stopped) -> None:
     *above, name = parts_of(path)
     with directory_below(source, above) as from_fd, directory_below(target, above) as to_fd:
         remove_entry(to_fd, name)
-        _copy_entry(from_fd, to_fd, name, entry)
+        _copy_entry(from_fd, to_fd, name, entry, stopped)
 
 
 @lru_cache(maxsize=4)

@@ -125,7 +125,7 @@ def test_other_processes_are_invisible(bubblewrap: BubblewrapDriver, template: T
     pids = {int(Path(line).name) for line in listed.splitlines() if line.startswith("/proc/")}
     assert 1 in pids
     assert max(pids) < 12
-    assert "pytest" not in values
+    assert "pytest" not in values.replace(f"PYTHONPATH={PYTEST}", "")
     assert str(Path.cwd()) not in values
 
 
@@ -249,7 +249,10 @@ def test_python_and_pytest_work_and_no_package_of_the_harness_is_there(
         "import json, sys, importlib.util as u; names = ['pytest', 'pydantic', 'pip', 'yaml'];"
         "print(json.dumps([n for n in names if u.find_spec(n)]))"
     )
-    assert json.loads(run(bubblewrap, template, ["{python}", "-c", code]).stdout.text()) == []
+    seen = json.loads(run(bubblewrap, template, ["{python}", "-c", code]).stdout.text())
+    assert seen == ["pytest"]
+    isolated = run(bubblewrap, template, ["{python}", "-I", "-c", code])
+    assert json.loads(isolated.stdout.text()) == []
     assert sh(bubblewrap, template, "ls /usr/lib/python3/dist-packages 2>/dev/null") == ""
     assert sh(bubblewrap, template, "ls /usr/local/lib/python3*/*-packages 2>/dev/null") == ""
 

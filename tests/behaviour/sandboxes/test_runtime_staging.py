@@ -42,7 +42,7 @@ def test_pytest_is_complete_and_its_own(runtime: Runtime, tmp_path: Path) -> Non
     )  # fmt: skip
     assert "1 test collected" in done.stdout
     names = {path.name.partition("-")[0] for path in found.pytest_path.iterdir()}
-    assert {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"} <= names
+    assert {"pytest", "_pytest", "pluggy", "iniconfig", "packaging"} <= names
     assert not names & {"pydantic", "yaml", "xdist", "pytest_agentbench", "hypothesis"}
 
 

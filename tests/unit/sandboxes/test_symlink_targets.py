@@ -77,7 +77,15 @@ def test_a_link_to_what_is_shown_everywhere_stays(target: bytes) -> None:
 
 @pytest.mark.parametrize(
     "target",
-    [b"/usr/../etc/passwd", b"/usrlocal", b"/opt", b"/", b"/etc", b"../usr/bin", b"in/../../../etc"],
+    [
+        b"/usr/../etc/passwd",
+        b"/usrlocal",
+        b"/opt",
+        b"/",
+        b"/etc",
+        b"../usr/bin",
+        b"in/../../../etc",
+    ],
 )
 def test_a_link_beside_what_is_shown_leaves(target: bytes) -> None:
     """A root is no prefix of letters, cannot be climbed out of, and is not reached by ``..``."""
