@@ -153,9 +153,9 @@ class SessionHooks:
         if told and report.when in ("setup", "call") and (scored or report.failed):
             report.longrepr = headline(call, chain.story, record, report.location)
 
-    @pytest.hookimpl(tryfirst=True)
+    @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Leave no process and no sandbox; first, since results may need the room."""
+        """Leave no process and no sandbox; last, since pytest tears fixtures down here too."""
         self._bench.stop_engine()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -337,7 +337,7 @@ def test_a_closed_sandbox_says_so(driver: SandboxDriver, template: Template) -> 
         assert await sandbox.read("README.md", limit=9) == b"hello\n"
         assert (await sandbox.settle()).empty
         await sandbox.close()
-        for call in (
+        for late in (
             lambda: sandbox.run(["true"], timeout_s=1),
             lambda: sandbox.put({}),
             sandbox.scratch,
@@ -346,7 +346,7 @@ def test_a_closed_sandbox_says_so(driver: SandboxDriver, template: Template) -> 
             sandbox.settle,
         ):
             with pytest.raises(SandboxClosed):
-                await call()
+                await late()
 
     asyncio.run(whole())
 

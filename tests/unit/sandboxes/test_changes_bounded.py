@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -101,12 +102,12 @@ def test_a_copy_can_be_stopped(tmp_path: Path) -> None:
     left = left_of(template, tmp_path)
     (left / "c").write_bytes(b"x" * (9 << 20))
     asked = iter([False, False, False, True])
-    for work in (
+    changes = compare(template.manifest, left)
+    works: list[Callable[[Path], None]] = [
         lambda target: copy_template(template, target, stopped=lambda: True),
-        lambda target: apply_changes(
-            compare(template.manifest, left), target, stopped=lambda: next(asked)
-        ),
-    ):
+        lambda target: apply_changes(changes, target, stopped=lambda: next(asked)),
+    ]
+    for work in works:
         target = Path(tempfile.mkdtemp(dir=tmp_path))
         with pytest.raises(SandboxError, match="stopped"):
             work(target)
