@@ -13,13 +13,14 @@
     TaskFailed              the body of a trial's test raises it: the agent was wrong
     TrialError              the trial's fixtures raise it: nothing was measured
 
-Pure: knows nothing but strings and paths.
+Pure: knows nothing but strings and paths. Loaded in every pytest session, so there is no
+dataclass here: making one costs as much as the rest of a module.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 
 class AgentbenchError(Exception):
@@ -49,8 +50,7 @@ class UnknownComponent(UsageError):
     """No agent, sandbox or oracle is known under that name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing wrong with one file.
 
     ``line`` and ``column`` count from 1; 0 means "the file as a whole".

@@ -6,7 +6,6 @@ that it names.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
@@ -67,6 +66,8 @@ def sandbox_names() -> tuple[str, ...]:
 def _load(what: str, table: dict[str, str], name: str) -> object:
     target = table.get(name)
     if target is None:
+        from difflib import get_close_matches  # noqa: PLC0415 - sessions without a mistake
+
         known = ", ".join(sorted(table))
         close = get_close_matches(name, table, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ";"

@@ -1,14 +1,13 @@
 """What a session was asked for: the options and ini keys, and the frozen values read from them.
 
-Standard library only: pytest loads this module in every session.
+Standard library only, and cheap: pytest loads this module in every session.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from pytest_agentbench.errors import UsageError
 
@@ -19,8 +18,7 @@ DEFAULT_TASK_DIRECTORIES = ("tasks",)
 DEFAULT_RESULTS = ".agentbench"
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One ``--agentbench-NAME`` option; the ini key of the same meaning is ``agentbench_NAME``."""
 
     name: str
@@ -59,8 +57,7 @@ OPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """One session's settings.
 
     ``results`` is absolute. ``task_directories_configured`` tells the default

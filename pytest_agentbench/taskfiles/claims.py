@@ -23,15 +23,16 @@ _BYTE_ORDER_MARKS = (
 )
 _NAMES = "|".join(TOP_LEVEL_KEYS)
 _PROPERTIES = r"(?:[&!][^\s,\[\]{}]*[ \t]+)*"
-_BLOCK_KEY = re.compile(
+# Texts, compiled by re at their first use: few sessions ever look into a YAML file.
+_BLOCK_KEY = (
     rf"(?m)^(?:---[ \t]+)?(?P<indent>[ \t]*)(?:\?[ \t]+)?{_PROPERTIES}"
     rf"(?:(?:{_NAMES})|'(?:{_NAMES})'|\"(?:{_NAMES})\")[ \t]*(?::(?=\s|$)|$)"
 )
-_FIRST_CONTENT = re.compile(
+_FIRST_CONTENT = (
     rf"(?m)^(?!%|[ \t]*(?:#|$))(?:---(?:[ \t]+(?!#)|[ \t]*(?:#.*)?$\s*))?(?P<indent>[ \t]*)"
     rf"{_PROPERTIES}(?P<character>\S)"
 )
-_FLOW_TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"|#[^\n]*|[{}\[\],:]|[^{}\[\],:'\"#]+")
+_FLOW_TOKEN = r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"|#[^\n]*|[{}\[\],:]|[^{}\[\],:'\"#]+"  # noqa: S105 - YAML words
 
 
 def is_task_name(name: str) -> bool:
@@ -43,14 +44,14 @@ def is_task_name(name: str) -> bool:
 def has_task_keys(data: bytes) -> bool:
     """Whether the text of a YAML file has one of our top-level keys; broken files included."""
     text = _decode(data).replace("\r\n", "\n").replace("\r", "\n")
-    first = _FIRST_CONTENT.search(text)
+    first = re.search(_FIRST_CONTENT, text)
     if first is None:
         return False
     if first["character"] == "{":
         return _flow_has_key(text[first.start("character") :])
     return any(
         not found["indent"] or found["indent"] == first["indent"]
-        for found in _BLOCK_KEY.finditer(text)
+        for found in re.finditer(_BLOCK_KEY, text)
     )
 
 
@@ -70,7 +71,7 @@ def _flow_has_key(text: str) -> bool:
     """Whether a flow mapping that ``text`` starts with has one of our keys at its first level."""
     depth = 0
     expects_key = False
-    for token in _FLOW_TOKEN.findall(text):
+    for token in re.findall(_FLOW_TOKEN, text):
         word = token.strip()
         if not word or word.startswith("#"):
             continue

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_agentbench.taskfiles.claims import SUFFIXES, Claims, is_task_name
@@ -20,16 +19,20 @@ _FILES_OF_A_DIRECTORY = ("task.yaml", "task.yml")
 _NO_TASKS = frozenset({"__pycache__", "node_modules"})
 
 
-@dataclass(slots=True)
 class _Directory:
-    """What the task files of one directory own. Paths are normalized strings."""
+    """What the task files of one directory own. Paths are normalized strings.
 
-    home: Path | None = None
-    """The ``task.yaml`` of this directory."""
-    named: dict[str, Path] = field(default_factory=dict)
-    """Each path that a task file here names, and that file."""
-    misplaced: frozenset[str] | None = None
-    """Task files deeper below ``home``; None before anybody looked for them."""
+    ``home`` is the ``task.yaml`` of this directory. ``named`` holds each path that a
+    task file here names, and that file. ``misplaced`` are task files deeper below
+    ``home``; None before anybody looked for them.
+    """
+
+    __slots__ = ("home", "misplaced", "named")
+
+    def __init__(self) -> None:
+        self.home: Path | None = None
+        self.named: dict[str, Path] = {}
+        self.misplaced: frozenset[str] | None = None
 
 
 class Ownership:
