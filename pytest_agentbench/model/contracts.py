@@ -113,6 +113,7 @@ class Sandbox(Protocol):
         ``env`` is laid over the sandbox's own fixed environment (PATH, HOME, LANG,
         TMPDIR and the task's ``sandbox.env``). ``cwd`` defaults to the workspace.
         A command that cannot be executed sets ``launch_error``; it does not raise.
+        What was printed cannot be read back inside: an oracle tells us secrets that way.
         """
         ...
 
@@ -139,7 +140,8 @@ class Sandbox(Protocol):
     async def settle(self) -> Changes:
         """Kill every process, then say what differs from the template. Nothing runs afterwards.
 
-        ``Changes.root`` stays readable until ``close``.
+        ``Changes.root`` stays readable until ``close``; all else that the sandbox had
+        on disk is gone.
         """
         ...
 
