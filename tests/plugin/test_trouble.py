@@ -16,6 +16,9 @@ import pytest
 from projects import Project
 from requirements import require
 
+LISTENING = ("env", "--default-signal=INT")
+"""Ctrl-C is ignored by what a shell without a terminal starts in the background, tests included."""
+
 RIGHT_GREET = '[{write: {path: greeting.txt, text: "hello\\n"}}]'
 
 
@@ -52,7 +55,7 @@ def test_interrupted_it_leaves_no_process_and_a_readable_record(
     marker = f"98{os.getpid()}{driver == 'local':d}{len(workers)}{len(sent)}.5"
     steps = f"[{{spawn: [sleep, '{marker}']}}, {{print: up}}, {{sleep: 600}}]"
     project.script(add=steps, greet=steps)
-    command = [sys.executable, "-m", "pytest", "--agentbench-sandbox", driver, *workers]
+    command = [*LISTENING, sys.executable, "-m", "pytest", "--agentbench-sandbox", driver, *workers]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
         command,
@@ -68,7 +71,10 @@ def test_interrupted_it_leaves_no_process_and_a_readable_record(
             os.killpg(process.pid, signal.SIGINT)
         else:
             os.kill(process.pid, signal.SIGTERM)
-        output, _ = process.communicate(timeout=60)
+        try:
+            output, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()  # leaving the block waits for it
     assert process.returncode == 2, output
     _wait_for(lambda: not _alive(marker), f"still alive: {_alive(marker)}", 10)
     outcomes = [row["outcome"] for row in project.records().values()]
