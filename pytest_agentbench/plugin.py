@@ -51,7 +51,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect task files."""
-    if not task_claims(parent.config).claims(file_path):
+    claims = task_claims(parent.config)
+    named = parent.session.isinitpath(file_path)
+    if not (claims.claims_named(file_path) if named else claims.claims(file_path)):
         return None
     from pytest_agentbench.pytest_integration.collect import TaskFile
 

@@ -27,7 +27,7 @@ def report(run: str, *, results: Path) -> None:
     plan, trouble = _plan(directory)
     records, problems = read_records(directory.records)
     view = build_view(
-        roll_up(plan, records),
+        roll_up(plan, records, narrowed=manifest.narrowed),
         results=_as_typed(directory.path),
         every_task=True,
         trouble=[*manifest.trouble, *trouble, *map(_told, problems)],

@@ -185,8 +185,8 @@ def _agent(run: AgentRun | None, redactor: Redactor) -> AgentRow:
 
 
 def _sandbox(trial: Trial) -> SandboxRow | None:
-    if trial.driver is None:
-        return None
+    if trial.driver is None or trial.timings.agent_s is None:
+        return None  # nothing ran, so nothing ran without walls
     capabilities = trial.driver.probe()
     return SandboxRow(
         driver=trial.driver.name,

@@ -33,7 +33,7 @@ from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.verdict import Verdict
 from pytest_agentbench.oracles.combine import combine
 from pytest_agentbench.sandboxes.base import missing
-from pytest_agentbench.sandboxes.choice import choose
+from pytest_agentbench.sandboxes.choice import choose, refusals
 
 CANNOT_EXECUTE = (126, 127)
 """What shells and ``env`` exit with when there is nothing to execute."""
@@ -81,10 +81,11 @@ class Trial:
             driver = self.driver = choose(walls.driver, self.drivers, trusted=agent.trusted)
             lacking = missing(walls, driver.probe())
             if lacking:
+                others = refusals(self.drivers) if walls.driver == "auto" else []
                 raise SandboxError(
-                    "; ".join(lacking),
+                    "; ".join([*lacking, *others]),
                     where=f"sandbox {driver.name}",
-                    advice="another driver, or leave the limit out of the task",
+                    advice="another driver, or leave it out of the task",
                 )
             self.prepared = await self.preparations.ready(self.spec.task, driver, walls)
             self._sandbox = await driver.open(

@@ -16,6 +16,7 @@ from pytest_agentbench.pytest_integration.chain import CHAIN, Chain
 from pytest_agentbench.pytest_integration.collect import TRIALS_ATTRIBUTE
 from pytest_agentbench.pytest_integration.ledger import Ledger
 from pytest_agentbench.pytest_integration.options import task_claims
+from pytest_agentbench.pytest_integration.paths import relative_to
 from pytest_agentbench.pytest_integration.reporting import attach, headline, move_time, unstarted
 from pytest_agentbench.pytest_integration.session import BenchSession
 from pytest_agentbench.pytest_integration.signals import Interruption
@@ -74,11 +75,23 @@ class SessionHooks:
                 self._bench.plan_item(item, spec, deselected=None)
                 selected.append(spec)
         self._plan_removed()
-        if not selected or session.config.option.collectonly:
+        if not selected or self._runs_nothing(session):
             return
         self._write_plan()
         self._interruption.install(worker=compat.is_worker(session.config))
         self._bench.start_engine(selected)
+
+    @staticmethod
+    def _runs_nothing(session: pytest.Session) -> bool:
+        """Whether pytest is only asked to show something, or is about to stop.
+
+        Then no run begins: ``latest`` goes on naming one that was.
+        """
+        shows = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
+        if any(session.config.getoption(name, default=False) for name in shows):
+            return True
+        goes_on = session.config.getoption("continue_on_collection_errors", default=False)
+        return bool(session.testsfailed) and not goes_on
 
     def _plan_removed(self) -> None:
         """Enter trials that somebody took away without saying so (plugins that shard do)."""
@@ -117,7 +130,13 @@ class SessionHooks:
         drivers = sorted({spec.sandbox.driver for spec in trials})
         walls = ", ".join(f"{name} (unisolated)" if name == "local" else name for name in drivers)
         count = "1 trial" if len(trials) == 1 else f"{len(trials)} trials"
-        return f"agentbench: {count} of {variants} ({experiment.source}); sandbox: {walls}"
+        line = f"agentbench: {count} of {variants} ({experiment.source}); sandbox: {walls}"
+        over = task_claims(self._bench.config).passed_over()
+        if over:
+            names = ", ".join(relative_to(path, self._bench.settings.rootdir) for path in over[:5])
+            more = f" and {len(over) - 5} more" if len(over) > 5 else ""  # noqa: PLR2004
+            line += f"\nagentbench: no task files, for they have no key of ours: {names}{more}"
+        return line
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

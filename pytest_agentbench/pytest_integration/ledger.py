@@ -215,6 +215,7 @@ class Ledger:
             exit_status=status,
             counts=None if self._rollup is None else _counts(self._rollup),
             complete=None if self._rollup is None else self._rollup.complete,
+            narrowed=self._narrowed(),
             trouble=self.troubles,
         )
         try:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pytest_agentbench.model.record import OracleRow, Record
 
 _LINE = 200
+_MESSAGE_LINE = 1_000
+"""The message alone may be long: its end says what to do."""
+
 _MESSAGE_LINES = 12
 _ORACLES = 8
 _LAST_WORDS = 5
@@ -148,7 +151,9 @@ def _whereabouts(record: Record, results_path: str) -> Iterator[str]:
 
 def _bounded(text: str, most: int) -> Iterator[str]:
     """Some lines of ``text``: of a long one (a traceback) its start, and more of its end."""
-    lines = [_line(line) for line in printable(text).splitlines() if line.strip()]
+    lines = [
+        printable(line, _MESSAGE_LINE) for line in printable(text).splitlines() if line.strip()
+    ]
     if len(lines) > most:
         start = most // 3
         end = most - start - 1

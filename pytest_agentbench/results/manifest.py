@@ -41,7 +41,8 @@ class Counts(BaseModel):
 class RunManifest(BaseModel):
     """One run. Null is what is not known yet. Times are ISO 8601 in UTC.
 
-    ``complete`` says whether the whole suite came to run. ``trouble`` is what went
+    ``complete`` says whether the whole suite came to run, ``narrowed`` what besides
+    deselection made the plan smaller than it. ``trouble`` is what went
     wrong with the results themselves.
     """
 
@@ -62,6 +63,7 @@ class RunManifest(BaseModel):
     exit_status: int | None = None
     counts: Counts | None = None
     complete: bool | None = None
+    narrowed: list[str] = []
     trouble: list[str] = []
 
 

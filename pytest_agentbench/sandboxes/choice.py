@@ -19,25 +19,33 @@ def choose(name: str, drivers: Mapping[str, SandboxDriver], *, trusted: bool) ->
     """
     if name != "auto":
         return _named(name, drivers)
-    reasons: list[str] = []
     for known, driver in drivers.items():
-        if known == _UNISOLATED:
-            continue
-        try:
-            if driver.probe().isolated:
-                return driver
-        except SandboxError as fault:
-            reasons.append(f"{known}: {fault}")
-        else:
-            reasons.append(f"{known}: does not isolate here")
+        if known != _UNISOLATED and why_not(known, driver) is None:
+            return driver
     if trusted and _UNISOLATED in drivers:
         return drivers[_UNISOLATED]
+    reasons = "; ".join(refusals(drivers)) or "no driver is known"
     raise SandboxError(
-        f"nothing isolates an agent on this machine ({'; '.join(reasons) or 'no driver is known'})",
+        f"nothing isolates an agent on this machine ({reasons})",
         where="sandbox auto",
-        advice="--agentbench-sandbox local, or `sandbox: {driver: local}` in the task,"
+        advice="--agentbench-sandbox=local, or `sandbox: {driver: local}` in the task,"
         " where the agent may be trusted with this account",
     )
+
+
+def refusals(drivers: Mapping[str, SandboxDriver]) -> list[str]:
+    """Why each driver that could isolate does not; empty where one does."""
+    found = [why_not(name, one) for name, one in drivers.items() if name != _UNISOLATED]
+    return [] if None in found else [why for why in found if why is not None]
+
+
+def why_not(name: str, driver: SandboxDriver) -> str | None:
+    """Why a driver does not isolate on this machine; None where it does."""
+    try:
+        isolated = driver.probe().isolated
+    except SandboxError as fault:
+        return f"{name}: {fault}"
+    return None if isolated else f"{name}: does not isolate here"
 
 
 def _named(name: str, drivers: Mapping[str, SandboxDriver]) -> SandboxDriver:

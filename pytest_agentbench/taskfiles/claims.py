@@ -119,6 +119,17 @@ class Claims:
             return False
         return self._configured or self.reads_like_task(path)
 
+    def claims_named(self, path: Path) -> bool:
+        """The same for a file that the user names: below ``tasks`` it is taken at its word."""
+        text = os.path.normpath(path)
+        if text.endswith(SUFFIXES) and text.startswith(self._prefixes):
+            self._by_content[os.fspath(path)] = True
+        return self.claims(path)
+
+    def passed_over(self) -> list[Path]:
+        """YAML files below ``tasks`` that were taken for somebody else's so far."""
+        return [Path(name) for name, ours in self._by_content.items() if not ours]
+
     def reads_like_task(self, path: Path) -> bool:
         """Whether the file has one of our top-level keys, or cannot be read (remembered)."""
         key = os.fspath(path)

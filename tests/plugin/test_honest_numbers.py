@@ -70,12 +70,25 @@ def test_task_files_that_cannot_be_collected_make_a_run_partial(
     assert not _complete(project)
 
 
-def test_collection_errors_stop_the_session_and_nobody_interrupted_it(project: Project) -> None:
-    """Without that option pytest stops; the trials say that they were stopped."""
-    project.write("tasks/broken.yaml", "prompt: [\n")
+@pytest.mark.parametrize("option", ["--co", "--setup-plan", "--setup-only", "--fixtures", None])
+def test_what_runs_nothing_begins_no_run(project: Project, option: str | None) -> None:
+    """What only shows something, or stops at a collection error, leaves ``latest`` alone."""
+    if option is None:
+        project.write("tasks/broken.yaml", "prompt: [\n")
+    result = project.run(*([option] if option else []))
+    assert result.ret == (0 if option else 2)
+    assert not (project.pytester.path / ".agentbench").exists()
+
+
+def test_a_misspelt_task_is_told(project: Project) -> None:
+    """A YAML file below tasks/ that has no key of ours is named, and an error when asked for."""
+    project.write("tasks/typo.yaml", "promt: x\noracle: []\n")
     result = project.run()
-    assert result.ret == 2
-    assert {row["reason"] for row in project.records().values()} == {"stopped"}
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["agentbench: no task files*: tasks/typo.yaml"])
+    result = project.run("tasks/typo.yaml")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*unknown key 'promt'; did you mean 'prompt'?*"])
 
 
 def test_results_deleted_while_the_run_goes_on_lose_nothing(

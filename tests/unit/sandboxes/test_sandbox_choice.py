@@ -59,7 +59,7 @@ def test_auto_lets_only_trusted_agents_run_without_walls() -> None:
         choose("auto", known, trusted=False)
     assert str(caught.value) == (
         "sandbox auto: nothing isolates an agent on this machine (bubblewrap: bwrap is not"
-        " installed). Try: --agentbench-sandbox local, or `sandbox: {driver: local}` in the task,"
+        " installed). Try: --agentbench-sandbox=local, or `sandbox: {driver: local}` in the task,"
         " where the agent may be trusted with this account"
     )
     assert caught.value.reason == "sandbox"
