@@ -33,8 +33,12 @@ class WorkArea:
     def __init__(self, base: Path | None = None) -> None:
         """Make the directory below ``base`` (default: the system's temporary directory)."""
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base)).resolve()
-        self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # Locked before it has its name: xdist workers start together, and each looks for
+        # areas whose lock is free.
+        making = self.path / f"{_LOCK}-making"
+        self._lock = os.open(making, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        making.rename(self.path / _LOCK)
         self._closed = False
         self.leftover: tuple[Path, ...] = ()
         """What ``close`` could not remove, some of it at least: an immutable file, a mount."""

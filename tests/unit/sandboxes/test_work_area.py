@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
 from pathlib import Path
+
+import pytest
 
 from pytest_agentbench.sandboxes.area import WorkArea, reap_stale, remove_tree
 from requirements import require
@@ -83,3 +86,22 @@ def test_nothing_is_left_over_of_an_ordinary_session(tmp_path: Path) -> None:
     (area.fresh() / "x").touch()
     area.close()
     assert area.leftover == ()
+
+
+def test_the_lock_is_held_before_it_can_be_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can take an area that is just being made for one whose session is gone."""
+    seen: list[list[Path]] = []
+    lock = fcntl.flock
+
+    def watched(fd: int, operation: int) -> None:
+        seen.append(list(tmp_path.glob("*/.lock")))
+        lock(fd, operation)
+
+    monkeypatch.setattr(fcntl, "flock", watched)
+    area = WorkArea(tmp_path)
+    assert seen == [[]]
+    assert reap_stale(tmp_path) == 0
+    assert area.path.is_dir()
+    area.close()
