@@ -12,9 +12,9 @@ import pytest
 MACHINE = re.compile(
     "|".join(
         (
-            r"/work/" + r"(?:main|shared|\.library)\b",
+            r"/" + r"work" + r"/(?:main|shared|\.library)\b",
             r"/opt/" + r"(?:v|wheels|pypi)/",
-            r"/root/" + r"\.(?:pyenv|config|cache)",
+            r"/" + r"root" + r"/\.(?:pyenv|config|cache)",
             r"(?:files\.python" + r"hosted|//pypi\." + r"org|registry\." + r"npmjs)",
         )
     )
@@ -52,5 +52,5 @@ def test_no_test_module_shares_a_name(repository: Path) -> None:
 
 def test_a_machine_path_is_seen() -> None:
     """Negative control: the pattern finds what it is meant to find."""
-    assert MACHINE.search("cd /work/" + "main && ls")
+    assert MACHINE.search("cd /" + "work" + "/main && ls")
     assert not MACHINE.search("cd /workspace && ls ~/.pyenv")

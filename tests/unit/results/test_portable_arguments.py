@@ -7,7 +7,7 @@ import pytest
 from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.results.manifest import portable_arguments
 
-ROOT = Path("/home/ann/work/shop")
+ROOT = Path("/home/ann/code/shop")
 HOME = Path("/home/ann")
 
 
@@ -21,13 +21,13 @@ def portable(*arguments: str, home: Path = HOME) -> list[str]:
     [
         ("tasks/", "tasks/"),
         ("-n4", "-n4"),
-        ("/home/ann/work/shop", "."),
-        ("/home/ann/work/shop/tasks/fix.yaml::fix[x-r1]", "tasks/fix.yaml::fix[x-r1]"),
-        ("--agentbench-results=/home/ann/work/shop/out", "--agentbench-results=./out"),
+        ("/home/ann/code/shop", "."),
+        ("/home/ann/code/shop/tasks/fix.yaml::fix[x-r1]", "tasks/fix.yaml::fix[x-r1]"),
+        ("--agentbench-results=/home/ann/code/shop/out", "--agentbench-results=./out"),
         ("--junitxml=/home/ann/out.xml", "--junitxml=~/out.xml"),
         ("-c/home/ann/pytest.ini", "-c~/pytest.ini"),
         ("/home/anna/tasks", "/home/anna/tasks"),
-        ("/home/ann/work/shop2/tasks", "~/work/shop2/tasks"),
+        ("/home/ann/code/shop2/tasks", "~/code/shop2/tasks"),
         ("/srv/home/ann/x", "/srv/home/ann/x"),
         ("../sibling", "../sibling"),
         ("--set=env.KEY=sk-secret-secret", "--set=env.KEY=[redacted]"),

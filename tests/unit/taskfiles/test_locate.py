@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pytest_agentbench.errors import Problem
 from pytest_agentbench.taskfiles.locate import definition_error, render, shown_path
 
-ROOT = Path("/root/project")
+ROOT = Path("/home/ann/project")
 FILE = ROOT / "tasks" / "a.yaml"
 
 
