@@ -44,6 +44,10 @@ class Namespace:
         self._first = -1
         self._loop.add_reader(self._reader, self._readable)
 
+    def starting(self) -> contextlib.AbstractContextManager[None]:
+        """Nothing is needed: a namespace holds whatever starts in it."""
+        return contextlib.nullcontext()
+
     def started(self, pid: int) -> None:
         """Remember bwrap's own process."""
         self._leader = pid

@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -73,6 +74,10 @@ class Ended:
 class Tree(Protocol):
     """All processes that one command starts, and how they are found and killed."""
 
+    def starting(self) -> AbstractContextManager[None]:
+        """What holds while the command's first process is made; it inherits what is set."""
+        ...
+
     def started(self, pid: int) -> None:
         """The command's first process exists."""
         ...
@@ -98,6 +103,10 @@ class Group:
 
     def __init__(self) -> None:
         self._leader = 0
+
+    def starting(self) -> AbstractContextManager[None]:
+        """Nothing is needed."""
+        return contextlib.nullcontext()
 
     def started(self, pid: int) -> None:
         """Remember the group."""
@@ -148,7 +157,8 @@ async def run_command(command: Command, tree: Tree) -> Ended:
     began = time.monotonic()
     try:
         try:
-            child = _start(command, out.writer, err.writer)
+            with tree.starting():
+                child = _start(command, out.writer, err.writer)
         except (OSError, ValueError) as fault:
             return Ended(None, 0.0, launch_error=_launch_error(command, fault))
         out.close_writer()

@@ -18,6 +18,8 @@ import resource
 import secrets
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -63,14 +65,25 @@ class Sweep:
         self._alone = True
         self._struck = 0
 
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Wear the mark ourselves for as long as it takes to make the first process.
+
+        Marked a moment later, on a busy machine it had already started its daemon.
+        """
+        soft, hard = resource.getrlimit(_RLIMIT_LOCKS)
+        try:
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(_RLIMIT_LOCKS, (self._mark, hard))
+            yield
+        finally:
+            resource.setrlimit(_RLIMIT_LOCKS, (soft, hard))
+
     def started(self, pid: int) -> None:
-        """Mark the first process, before it can have started many others."""
+        """Remember the first process."""
         self._leader = pid
         stat = stat_of(pid)
         self._since = stat.start if stat is not None else 0
-        with contextlib.suppress(OSError, ValueError):
-            _, hard = resource.prlimit(pid, _RLIMIT_LOCKS)
-            resource.prlimit(pid, _RLIMIT_LOCKS, (self._mark, hard))
         self._alone = leaders() <= {pid}
         for other in _in_flight:
             other._alone = False  # noqa: SLF001 - same class
@@ -124,14 +137,17 @@ class Sweep:
         if stat.start < self._since or stat.session == os.getsid(0):
             return False
         mark = _mark_of(pid)
-        if mark == self._mark or (pid, stat.start) in self._seen:
+        if mark == self._mark:
+            # Another thread may have started something while we wore the mark.
+            return not _opened_by_harness(pid)
+        if (pid, stat.start) in self._seen:
             return True
         if any(mark == other._mark for other in _in_flight):  # noqa: SLF001 - same class
             return False
         if touches(pid, self._root):
             return True
-        # An orphan can be older than the mark, take it off, and put on any environment:
-        # it can only be told by there being no other origin.
+        # An orphan can take the mark off and put on any environment: then it can only be
+        # told by there being no other origin.
         return (
             self._alone
             and leaders() <= {self._leader}

@@ -18,6 +18,7 @@ from pytest_agentbench.errors import SandboxClosed
 from pytest_agentbench.model.contracts import Sandbox, SandboxDriver, SandboxRequest, Template
 from pytest_agentbench.model.run import Completed
 from pytest_agentbench.model.task import SandboxSpec
+from pytest_agentbench.sandboxes.sweep import Sweep
 
 T = TypeVar("T")
 HANG_S = 20.0
@@ -332,6 +333,35 @@ def test_a_daemon_dies_with_its_command(
     assert time.monotonic() - began < HANG_S
     assert done.timed_out == (ends == "stay")
     assert (done.stdout.text(), done.survivors, left) == ("left\n", 0, [])
+
+
+def test_a_daemon_that_starts_at_once_dies_with_its_command(
+    local: SandboxDriver, template: Template, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine a command can have its daemon before the harness has looked at it."""
+    marker = f"at-once-{os.getpid()}"
+    started = Sweep.started
+
+    def late(self: Sweep, pid: int) -> None:
+        time.sleep(1.0)  # the command is over, and its daemon an orphan
+        started(self, pid)
+
+    async def whole() -> Completed:
+        sandbox = await local.open(template, SandboxRequest(SandboxSpec()))
+        other = await local.open(template, SandboxRequest(SandboxSpec()))
+        beside = asyncio.create_task(other.run(["sleep", "60"], timeout_s=60))
+        await asyncio.sleep(0.1)
+        monkeypatch.setattr(Sweep, "started", late)
+        daemon = [sandbox.python, "-I", "-c", DAEMON, marker, "leave"]
+        done = await sandbox.run(daemon, timeout_s=HANG_S)
+        beside.cancel()
+        await asyncio.gather(beside, return_exceptions=True)
+        await sandbox.close()
+        await other.close()
+        return done
+
+    done = asyncio.run(asyncio.wait_for(whole(), 3 * HANG_S))
+    assert (done.stdout.text(), done.survivors, alive(marker)) == ("left\n", 0, [])
 
 
 def test_a_daemon_dies_while_other_commands_run(driver: SandboxDriver, template: Template) -> None:
