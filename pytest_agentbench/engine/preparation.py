@@ -64,7 +64,7 @@ class Preparations:
     _snapshots: dict[str, tuple[StagedOracle, ...] | TrialFault] = field(default_factory=dict)
     _hidden: set[Path] = field(default_factory=set)
     _templates: dict[str, Template | TrialFault] = field(default_factory=dict)
-    _ready: dict[tuple[str, str], Prepared | TrialFault] = field(default_factory=dict)
+    _ready: dict[tuple[str, str, str], Prepared | TrialFault] = field(default_factory=dict)
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     def snapshot(
@@ -78,7 +78,8 @@ class Preparations:
 
     async def ready(self, task: TaskSpec, driver: SandboxDriver, sandbox: SandboxSpec) -> Prepared:
         """The task's template and rehearsed oracles. Raises the ``TrialFault`` of its first try."""
-        key = (task.id, driver.name)
+        # Variants may ask for other walls: what fails for one must not fail the others.
+        key = (task.id, driver.name, repr(sandbox))
         async with self._locks.setdefault(task.id, asyncio.Lock()):
             if key not in self._ready:
                 self._ready[key] = await self._prepare(task, driver, sandbox)

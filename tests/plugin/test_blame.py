@@ -98,3 +98,21 @@ def test_test_configuration_that_an_agent_adds_stays(project: Project) -> None:
     _command(project, "mkdir tests; touch tests/conftest.py")
     project.run("tasks/added.yaml").assert_outcomes(passed=1)
     assert project.records()["added[v-r1]"]["diagnostics"] == []
+
+
+def test_walls_that_one_variant_cannot_have_are_its_own_trouble(project: Project) -> None:
+    """A variant with an interpreter that is not there errs, and the next one runs."""
+    project.write(
+        "agentbench.yaml",
+        "variants:\n"
+        "  broken: {agent: reference, sandbox: {python: /no/such/python}}\n"
+        "  sound: {agent: reference}\n",
+    )
+    project.run().assert_outcomes(passed=2, errors=2)
+    outcomes = {key: row["outcome"] for key, row in project.records().items()}
+    assert outcomes == {
+        "add[broken-r1]": "error",
+        "add[sound-r1]": "passed",
+        "greet[broken-r1]": "error",
+        "greet[sound-r1]": "passed",
+    }
