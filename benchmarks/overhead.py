@@ -89,11 +89,15 @@ def middle(costs: Iterable[Cost]) -> Cost:
     return Cost(median(c.wall_s for c in found), median(c.cpu_s for c in found))
 
 
-def measure(argv: list[str], cwd: Path) -> Cost:
-    """Run one command to its end. Anything but success ends the benchmark with its output."""
+def measure(argv: list[str], cwd: Path, **variables: str) -> Cost:
+    """Run one command to its end. Anything but success ends the benchmark with its output.
+
+    ``variables`` are added to the environment.
+    """
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     # Without bytecode, compiling our modules at every start is what would be measured.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
+    env |= variables
     with tempfile.TemporaryFile() as output:
         began = time.perf_counter()
         process = subprocess.Popen(
@@ -153,39 +157,49 @@ def ms(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms"
 
 
-def trials(work: Path, drivers: list[str], count: int, rounds: int) -> None:
-    """Cost of one trial over the bare processes: the slope between few and many trials."""
+def trial_overhead(work: Path, driver: str, count: int, rounds: int) -> tuple[Cost, Cost, Cost]:
+    """Two bare processes, a trial, and what it costs above them.
+
+    The slope between few and many trials, so that start and end of a session are not in it.
+    """
     few = max(1, count // 10)
+    walls = () if driver == "local" else BARE_BUBBLEWRAP
+
+    def bare(number: int) -> Cost:
+        loop = [sys.executable, "-c", BARE_LOOP, str(2 * number), *walls, "true"]
+        return measure(loop, work)
+
+    def harness(number: int) -> Cost:
+        root = write(
+            work / f"trials-{driver}-{number}",
+            {
+                "pytest.ini": "[pytest]\n",
+                "agentbench.yaml": EXPERIMENT,
+                "tasks/bench.yaml": TASK % number,
+            },
+        )
+        shutil.rmtree(root / ".agentbench", ignore_errors=True)
+        return measure(pytest_command("tasks", "--agentbench-sandbox", driver), root)
+
+    costs = in_turns(
+        rounds,
+        {
+            "bare, few": lambda: bare(few),
+            "harness, few": lambda: harness(few),
+            "bare, many": lambda: bare(few + count),
+            "harness, many": lambda: harness(few + count),
+        },
+    )
+    alone = costs["bare, many"].minus(costs["bare, few"]).over(count)
+    whole = costs["harness, many"].minus(costs["harness, few"]).over(count)
+    return alone, whole, whole.minus(alone)
+
+
+def trials(work: Path, drivers: list[str], count: int, rounds: int) -> None:
+    """Cost of one trial over the bare processes."""
     rows = []
     for driver in drivers:
-        walls = () if driver == "local" else BARE_BUBBLEWRAP
-
-        def bare(number: int, walls: tuple[str, ...] = walls) -> Cost:
-            loop = [sys.executable, "-c", BARE_LOOP, str(2 * number), *walls, "true"]
-            return measure(loop, work)
-
-        def harness(number: int, driver: str = driver) -> Cost:
-            root = write(
-                work / f"trials-{driver}-{number}",
-                {
-                    "pytest.ini": "[pytest]\n",
-                    "agentbench.yaml": EXPERIMENT,
-                    "tasks/bench.yaml": TASK % number,
-                },
-            )
-            shutil.rmtree(root / ".agentbench", ignore_errors=True)
-            return measure(pytest_command("tasks", "--agentbench-sandbox", driver), root)
-
-        ways: dict[str, Callable[[], Cost]] = {
-            "bare, few": lambda bare=bare: bare(few),  # type: ignore[misc]
-            "harness, few": lambda harness=harness: harness(few),  # type: ignore[misc]
-            "bare, many": lambda bare=bare: bare(few + count),  # type: ignore[misc]
-            "harness, many": lambda harness=harness: harness(few + count),  # type: ignore[misc]
-        }
-        costs = in_turns(rounds, ways)
-        alone = costs["bare, many"].minus(costs["bare, few"]).over(count)
-        whole = costs["harness, many"].minus(costs["harness, few"]).over(count)
-        above = whole.minus(alone)
+        alone, whole, above = trial_overhead(work, driver, count, rounds)
         rows += [
             (f"{driver}: two bare processes", ms(alone.cpu_s), ms(alone.wall_s)),
             (f"{driver}: a trial", ms(whole.cpu_s), ms(whole.wall_s)),
@@ -217,10 +231,10 @@ def collection(work: Path, files: int, repeats: int, rounds: int) -> None:
 
     def collect(root: Path, *, cold: bool) -> Cost:
         if cold:
-            for name in (".agentbench", ".pytest_cache", "tests/__pycache__"):
+            for name in ("cache", ".agentbench", ".pytest_cache", "tests/__pycache__"):
                 shutil.rmtree(root / name, ignore_errors=True)
-        # With the cache provider: a parse cache may live there.
-        return measure([sys.executable, "-m", "pytest", "--co", "-q"], root)
+        command = [sys.executable, "-m", "pytest", "--co", "-q"]
+        return measure(command, root, XDG_CACHE_HOME=str(root / "cache"))
 
     costs = in_turns(
         rounds,

@@ -124,9 +124,10 @@ def printable(text: str, limit: int | None = None) -> str:
     may get raw (controls but tab and line feed, lone surrogates, changes of
     direction) is spelled out as ``\x07`` or ``\udc80``.
     """
-    text = _ESCAPE_SEQUENCES.sub("", text)
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = _UNPRINTABLE.sub(_spell_out, text)
+    if not (text.isascii() and text.isprintable()):
+        text = _ESCAPE_SEQUENCES.sub("", text)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = _UNPRINTABLE.sub(_spell_out, text)
     if limit is not None and len(text) > limit:
         return text[: max(limit - 3, 0)] + "..."[:limit]
     return text

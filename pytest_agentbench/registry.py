@@ -16,14 +16,19 @@ if TYPE_CHECKING:
 
 _AGENTS = {
     "command": "pytest_agentbench.agents.command:CommandLineAgent",
+    "control": "pytest_agentbench.agents.control:ControlAgent",
     "noop": "pytest_agentbench.agents.noop:NoopAgent",
+    "python": "pytest_agentbench.agents.python:PythonAgent",
     "reference": "pytest_agentbench.agents.reference:ReferenceAgent",
     "scripted": "pytest_agentbench.agents.scripted:ScriptedAgent",
 }
 
 _ORACLES = {
+    "answer": "pytest_agentbench.oracles.answer:AnswerOracle",
+    "diff": "pytest_agentbench.oracles.diff:DiffOracle",
     "files": "pytest_agentbench.oracles.files:FilesOracle",
     "pytest": "pytest_agentbench.oracles.pytest_tests:PytestOracle",
+    "python": "pytest_agentbench.oracles.python_function:PythonOracle",
     "run": "pytest_agentbench.oracles.run:RunOracle",
 }
 
@@ -31,6 +36,8 @@ _SANDBOXES = {
     "bubblewrap": "pytest_agentbench.sandboxes.bubblewrap:BubblewrapDriver",
     "local": "pytest_agentbench.sandboxes.local:LocalDriver",
 }
+
+_LOADED: dict[str | None, object] = {}
 
 
 def agent_class(name: str) -> type[Agent]:
@@ -65,6 +72,8 @@ def sandbox_names() -> tuple[str, ...]:
 
 def _load(what: str, table: dict[str, str], name: str) -> object:
     target = table.get(name)
+    if target in _LOADED:
+        return _LOADED[target]
     if target is None:
         from difflib import get_close_matches  # noqa: PLC0415 - sessions without a mistake
 
@@ -73,4 +82,5 @@ def _load(what: str, table: dict[str, str], name: str) -> object:
         hint = f"; did you mean {close[0]!r}?" if close else ";"
         raise UnknownComponent(f"unknown {what} {name!r}{hint} known: {known}")
     module, _, attribute = target.partition(":")
-    return getattr(import_module(module), attribute)
+    _LOADED[target] = getattr(import_module(module), attribute)
+    return _LOADED[target]

@@ -21,7 +21,12 @@ from pytest_agentbench.model.record import (
 
 
 def planned(
-    task: str = "fix", variant: str = "codex", repeat: int = 1, *, deselected: str | None = None
+    task: str = "fix",
+    variant: str = "codex",
+    repeat: int = 1,
+    *,
+    deselected: str | None = None,
+    suites: tuple[str, ...] = (),
 ) -> PlannedTrial:
     key = f"{task}[{variant}-r{repeat}]"
     return PlannedTrial(
@@ -32,6 +37,8 @@ def planned(
         repeat=repeat,
         agent="command",
         deselected=deselected,
+        suites=list(suites),
+        sandbox="local",
     )
 
 
@@ -39,6 +46,12 @@ def matrix(tasks: Iterable[str], variants: Iterable[str] = ("codex",), repeats: 
     names = [(task, variant) for task in tasks for variant in variants]
     rounds = range(1, repeats + 1)
     return Plan(trials=[planned(task, name, repeat) for repeat in rounds for task, name in names])
+
+
+def judged(name: str, *, passed: bool = True, **fields: object) -> dict[str, object]:
+    """An oracle's row in a record."""
+    row = {"kind": "run", "score": float(passed), "weight": 1.0, "required": True}
+    return {"name": name, "passed": passed, "reason": "", "duration_s": 0.0, **row, **fields}
 
 
 def recorded(

@@ -63,6 +63,8 @@ class CommandLineAgent:
     Options: ClassVar[type[BaseModel]] = CommandOptions
     needs_network: ClassVar[bool] = False
     trusted: ClassVar[bool] = False
+    limits_tools: ClassVar[bool] = False
+    shows_evidence: ClassVar[bool] = False
     announces_harness: ClassVar[bool] = True
 
     def __init__(self, options: CommandOptions) -> None:
@@ -74,7 +76,7 @@ class CommandLineAgent:
         env = dict(context.env)
         if self.options.prompt == "stdin":
             return AgentCommand(
-                self._argv(), env=env, stdin=trial.task.prompt.encode("utf-8", "replace")
+                self._argv(), env=env, stdin=trial.prompt.encode("utf-8", "replace")
             )
         if self.options.prompt == "file":
             return AgentCommand(self._argv_with_file(), env=env)

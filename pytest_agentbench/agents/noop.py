@@ -20,6 +20,8 @@ class NoopAgent:
     Options: ClassVar[type[BaseModel]] = NoOptions
     needs_network: ClassVar[bool] = False
     trusted: ClassVar[bool] = True
+    limits_tools: ClassVar[bool] = False
+    shows_evidence: ClassVar[bool] = False
 
     def __init__(self, options: NoOptions) -> None:
         self.options = options

@@ -15,7 +15,7 @@ from pytest_agentbench.agents.base import AgentOptions
 from pytest_agentbench.agents.scripted_steps import ReportedUsage, ScriptedOptions, Steps
 from pytest_agentbench.errors import SetupError
 from pytest_agentbench.model.contracts import AgentCommand, AgentContext
-from pytest_agentbench.model.run import Completed, Output, Transcript, Usage
+from pytest_agentbench.model.run import Completed, Evidence, Output, Transcript, Usage
 from pytest_agentbench.model.task import Blob
 from pytest_agentbench.model.trial import TrialSpec
 
@@ -25,11 +25,19 @@ REPORT_MARK = b"\x1eagentbench-scripted-report "
 _SHOWN_IDS = 10
 
 
+class _Used(AgentOptions):
+    """The skills and tools that the script says it used."""
+
+    skill: frozenset[str] = frozenset()
+    tool: frozenset[str] = frozenset()
+
+
 class _Report(AgentOptions):
     """The player's last line. Only what it really reached is in there."""
 
     final: str | None = None
     usage: ReportedUsage | None = None
+    used: _Used = _Used()
 
 
 class ScriptedAgent:
@@ -39,6 +47,8 @@ class ScriptedAgent:
     Options: ClassVar[type[BaseModel]] = ScriptedOptions
     needs_network: ClassVar[bool] = False
     trusted: ClassVar[bool] = True
+    limits_tools: ClassVar[bool] = False
+    shows_evidence: ClassVar[bool] = True
     announces_harness: ClassVar[bool] = True
 
     def __init__(self, options: ScriptedOptions) -> None:
@@ -66,6 +76,7 @@ class ScriptedAgent:
         return Transcript(
             final_message=report.final,
             usage=Usage(**known, source=self.name if known else None),
+            evidence=Evidence(skills=report.used.skill, tools=report.used.tool),
         )
 
     def _no_steps(self, task_id: str) -> SetupError:

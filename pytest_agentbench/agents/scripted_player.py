@@ -130,6 +130,10 @@ class Player:
     def _usage(self, content: dict[str, Any]) -> None:
         self.report["usage"] = content
 
+    def _use(self, content: dict[str, Any]) -> None:
+        [(what, name)] = content.items()
+        self.report.setdefault("used", {"skill": [], "tool": []})[what].append(name)
+
 
 def content_of(content: dict[str, Any]) -> bytes:
     """The bytes that a step holds as text or as base64."""

@@ -114,12 +114,26 @@ class ReportedUsage(_Part):
     cost_usd: Annotated[float, Field(ge=0)] | None = None
 
 
+class Use(_Part):
+    """Report that a skill, or a tool, was used: exactly one of the two."""
+
+    skill: Annotated[StrictStr, Field(min_length=1)] | None = None
+    tool: Annotated[StrictStr, Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _check_one(self) -> Use:
+        if (self.skill is None) == (self.tool is None):
+            raise ValueError("give either `skill` or `tool`")
+        return self
+
+
 class Step(_Part):
     """One step: exactly one of these keys.
 
     ``run`` and ``spawn`` also take the command itself (argv or shell string),
     ``print`` a text, printed as one line. ``exit`` ends the script at once,
-    ``final`` is the final message, and of several ``usage`` the last one counts.
+    ``final`` is the final message, and of several ``usage`` the last one counts. ``use``
+    adds a skill or a tool to those that were seen to be used.
     In commands ``{python}`` is the sandbox's interpreter.
     """
 
@@ -134,6 +148,7 @@ class Step(_Part):
     exit: Annotated[int, Field(ge=0, le=255, strict=True)] | None = None
     final: Annotated[StrictStr, Field(max_length=MESSAGE_LIMIT)] | None = None
     usage: ReportedUsage | None = None
+    use: Use | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -6,8 +6,10 @@ import shutil
 import sys
 from pathlib import Path
 
+from pytest_agentbench.cli.places import find_results
 from pytest_agentbench.errors import Problem, StoreError
 from pytest_agentbench.model.plan import Plan
+from pytest_agentbench.redaction import printable
 from pytest_agentbench.reports.terminal import summary_lines
 from pytest_agentbench.reports.view import build_view
 from pytest_agentbench.results.manifest import RunManifest, read_manifest
@@ -20,9 +22,13 @@ PIPE_WIDTH = 100
 """Columns where the output goes to no terminal."""
 
 
-def report(run: str, *, results: Path) -> None:
-    """Print the summary of ``run``: an id, a directory, or ``latest``. Raises ``StoreError``."""
-    directory = _find(run, results)
+def report(run: str, *, results: Path | None = None) -> None:
+    """Print the summary of ``run``: an id, a directory, or ``latest``. Raises ``StoreError``.
+
+    Without ``results``, they are looked for where the project around the working
+    directory keeps them.
+    """
+    directory = _find(run, results or find_results(Path.cwd()))
     manifest = read_manifest(directory.manifest)
     plan, trouble = _plan(directory)
     records, problems = read_records(directory.records)
@@ -45,7 +51,7 @@ def _find(run: str, results: Path) -> RunDirectory:
         if not latest.exists():
             raise StoreError(
                 "there is no run yet",
-                where=str(results),
+                where=_as_typed(results),
                 advice="run pytest on some tasks first, or name another directory with --results",
             )
         return RunDirectory.open(latest)
@@ -61,9 +67,12 @@ def _plan(directory: RunDirectory) -> tuple[Plan, list[str]]:
 
 
 def _title(manifest: RunManifest) -> str:
+    run = f"run {manifest.run_id}"
+    if manifest.label is not None:
+        run += f" ({printable(manifest.label)})"
     if manifest.finished_at is None:
-        return f"run {manifest.run_id}, which is not finished or was killed"
-    return f"run {manifest.run_id}, exit status {manifest.exit_status}"
+        return f"{run}, which is not finished or was killed"
+    return f"{run}, exit status {manifest.exit_status}"
 
 
 def _told(problem: Problem) -> str:

@@ -1,13 +1,12 @@
-"""Scores what an agent left: every oracle in a fresh sandbox of its own.
+"""Scores what an agent left: every check and oracle in a fresh sandbox of its own.
 
-Each oracle gets the pristine template plus the agent's changes. One sandbox for
-all of them would show the first oracle's files to code of the agent's that the
-second one runs, and would let that code change what the third one sees.
+Each gets the pristine template plus the agent's changes. One sandbox for all of
+them would show the first oracle's files to code of the agent's that the second one
+runs, and would let that code change what the third one sees.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,14 +20,10 @@ from pytest_agentbench.model.contracts import (
     Subject,
     Template,
 )
-from pytest_agentbench.model.run import ChangeKind, Changes, EntryKind
-from pytest_agentbench.model.task import Blob
+from pytest_agentbench.model.task import Blob, OracleSpec
 from pytest_agentbench.model.verdict import OracleResult
+from pytest_agentbench.oracles.combine import binding, graded, unmet_need
 from pytest_agentbench.registry import oracle_class
-
-PROTECTED_NAMES = frozenset({b"conftest.py", b"pytest.ini", b".pytest.ini", b"tox.ini"})
-"""Test configuration: where the template has such a file, scoring sees the template's.
-Files of these names that the agent *added* stay, for adding tests is honest work."""
 
 CARRIED_BYTES = 1 << 30
 """More than that of changes is not carried to scoring: an agent could fill the disk, and a
@@ -47,9 +42,10 @@ class Bench:
     request: SandboxRequest
     protected: Mapping[str, Blob]
 
-    async def open(self) -> Sandbox:
+    async def open(self, *, network: bool) -> Sandbox:
         """A fresh sandbox with what the agent left."""
-        sandbox = await self.driver.open(self.template, self.request)
+        request = replace(self.request, network=network)
+        sandbox = await self.driver.open(self.template, request)
         try:
             if self.protected:
                 await sandbox.write(self.protected)
@@ -63,26 +59,51 @@ class Bench:
         return replace(self, request=replace(self.request, delta=None), protected={})
 
 
-def protected_files(template: Template, changes: Changes) -> dict[str, Blob]:
-    """The template's test configuration that the agent changed, removed, or took the place of."""
-    gone = {change.path for change in changes.changes if change.kind is not ChangeKind.ADDED}
-    found = {}
-    for path, entry in template.manifest.items():
-        name = path.rpartition(b"/")[2]
-        if name not in PROTECTED_NAMES or entry.kind is not EntryKind.FILE:
-            continue
-        if gone.isdisjoint(_with_parents(path)):
-            continue
-        data = (template.directory / os.fsdecode(path)).read_bytes()
-        found[os.fsdecode(path)] = Blob(data, entry.executable)
-    return found
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The answers, in the order of the oracles.
+
+    ``diagnostics`` tell of those that could not be judged where that changes nothing
+    any more; ``complete`` is false when the score lacks one of them for that reason.
+    """
+
+    results: tuple[OracleResult, ...]
+    diagnostics: tuple[str, ...] = ()
+    complete: bool = True
 
 
 async def judge(
-    oracles: Sequence[StagedOracle], subject: Subject, bench: Bench
-) -> tuple[OracleResult, ...]:
-    """All oracles' answers, in their order. Raises ``TrialFault`` where one cannot be had."""
-    return tuple([await _judge(staged, subject, bench) for staged in oracles])
+    oracles: Sequence[StagedOracle], subject: Subject, bench: Bench, *, decided: bool = False
+) -> Judgement:
+    """All answers. Raises ``TrialFault`` where one cannot be had that could change the outcome.
+
+    The first fault in time is the outcome: once something that had to pass has not, or
+    where the trial has failed for another reason already (``decided``), trouble of ours
+    with a later oracle is only told.
+    """
+    must_pass = binding([staged.spec for staged in oracles], subject.trial.task.threshold)
+    results: list[OracleResult] = []
+    diagnostics: list[str] = []
+    complete = True
+    for staged in oracles:
+        spec = staged.spec
+        need = unmet_need(spec, results)
+        if need is not None:
+            how = "failed" if need.ran else "was not run"
+            results.append(_unrun(spec, f"not run: needs {need.name}, which {how}"))
+            continue
+        try:
+            result = await _judge(staged, subject, bench)
+        except (OracleError, SandboxError) as fault:
+            if not (spec.advisory or decided):
+                raise
+            complete = complete and spec.advisory
+            diagnostics.append(_told(spec, fault, subject))
+            result = _unrun(spec, f"could not be judged: {fault}")
+        result = graded(result, spec)
+        decided = decided or (spec.name in must_pass and not result.passed)
+        results.append(result)
+    return Judgement(tuple(results), tuple(diagnostics), complete)
 
 
 async def _judge(staged: StagedOracle, subject: Subject, bench: Bench) -> OracleResult:
@@ -91,11 +112,14 @@ async def _judge(staged: StagedOracle, subject: Subject, bench: Bench) -> Oracle
     except (OracleError, SandboxError) as fault:
         # An agent could turn a failure into an error: by files that cannot be copied,
         # a library that keeps the interpreter from starting, or a full disk. Whoever is
-        # to blame is found by doing the same without what it left.
+        # to blame is found by doing the same without what it left. For what is only
+        # advisory the answer would change nothing.
         delta = bench.request.delta
-        if delta is None or delta.empty or not await _works(staged, subject, bench.pristine()):
+        if staged.spec.advisory or delta is None or delta.empty:
             raise
-        return _result(staged, f"cannot be run on what the agent left: {fault}")
+        if not await _works(staged, subject, bench.pristine()):
+            raise
+        return _failed(staged.spec, f"cannot be run on what the agent left: {fault}")
 
 
 async def _works(staged: StagedOracle, subject: Subject, bench: Bench) -> bool:
@@ -107,35 +131,29 @@ async def _works(staged: StagedOracle, subject: Subject, bench: Bench) -> bool:
 
 
 async def _check(staged: StagedOracle, subject: Subject, bench: Bench) -> OracleResult:
+    if staged.fault is not None:
+        raise OracleError(staged.fault)
     started = time.perf_counter()
-    sandbox = await bench.open()
+    sandbox = await bench.open(network=staged.spec.network)
     try:
         result = await oracle_class(staged.spec.kind)().check(staged, sandbox, subject)
     finally:
         await sandbox.close()
-    return replace(
-        result,
-        name=staged.spec.name,
-        kind=staged.spec.kind,
-        weight=staged.spec.weight,
-        required=staged.spec.required,
-        duration_s=time.perf_counter() - started,
-    )
+    return replace(result, name=staged.spec.name, duration_s=time.perf_counter() - started)
 
 
-def _result(staged: StagedOracle, reason: str) -> OracleResult:
-    spec = staged.spec
+def _failed(spec: OracleSpec, reason: str) -> OracleResult:
     return OracleResult(
-        name=spec.name,
-        kind=spec.kind,
-        passed=False,
-        score=0.0,
-        reason=reason,
-        required=spec.required,
-        weight=spec.weight,
+        name=spec.name, kind=spec.kind, passed=False, score=0.0, reason=reason, sound=False
     )
 
 
-def _with_parents(path: bytes) -> set[bytes]:
-    parts = path.split(b"/")
-    return {b"/".join(parts[: count + 1]) for count in range(len(parts))}
+def _unrun(spec: OracleSpec, reason: str) -> OracleResult:
+    return graded(replace(_failed(spec, reason), ran=False), spec)
+
+
+def _told(spec: OracleSpec, fault: Exception, subject: Subject) -> str:
+    """The fault for the terminal too: as much of it as may leave the run directory."""
+    what = f"{spec.name} could not be judged"
+    reveal = spec.reveal or subject.trial.reveal
+    return what if reveal == "verdict" else f"{what}: {fault}"

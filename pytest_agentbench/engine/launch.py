@@ -42,11 +42,28 @@ def build_agent(variant: Variant) -> Agent:
     return cast("type", kind)(options)  # type: ignore[no-any-return]
 
 
+def refuse_unsupported(agent: Agent, variant: Variant) -> None:
+    """Raise ``SetupError`` where a variant asks for what its agent cannot do."""
+    where = f"variant {variant.name}"
+    if not variant.expect.empty and not agent.shows_evidence:
+        raise SetupError(
+            f"agent {variant.agent!r} does not show which skills and tools it used",
+            where=where,
+            advice="leave out `expect`, or choose an agent with a transcript",
+        )
+    if not variant.tools.empty and not agent.limits_tools:
+        raise SetupError(
+            f"agent {variant.agent!r} cannot be kept to a list of tools",
+            where=where,
+            advice="leave out `tools`, and limit what it may use through its own options",
+        )
+
+
 async def run_agent(
     agent: Agent, trial: TrialSpec, sandbox: Sandbox, env: Mapping[str, str]
 ) -> AgentRun:
     """Let the agent work until it ends or its wall time is over; ``changes`` is still unknown."""
-    context = AgentContext(env=env)
+    context = AgentContext(env=env, tools=trial.variant.tools)
     started = time.perf_counter()
     # An agent that has both drives the sandbox itself.
     if hasattr(agent, "run"):
@@ -62,7 +79,12 @@ async def run_agent(
     completed = await sandbox.run(
         command.argv, env=command.env, stdin=command.stdin, timeout_s=trial.limits.time_s
     )
-    return AgentRun(completed, adapter.parse(completed), completed.duration_s)
+    return AgentRun(
+        completed,
+        adapter.parse(completed),
+        completed.duration_s,
+        code_digest=command.code_digest,
+    )
 
 
 async def _staged(
@@ -82,13 +104,14 @@ async def _staged(
     if command.stage:
         places["{stage}"] = await sandbox.put(command.stage)
     if any("{prompt_file}" in word for word in (*command.argv, *told.values())):
-        prompt = await sandbox.put({PROMPT_NAME: Blob(trial.task.prompt.encode())})
+        prompt = await sandbox.put({PROMPT_NAME: Blob(trial.prompt.encode("utf-8", "replace"))})
         places["{prompt_file}"] = f"{prompt}/{PROMPT_NAME}"
     filled = {name: _fill(value, places) for name, value in told.items()}
     return AgentCommand(
         argv=tuple(_fill(word, places) for word in command.argv),
         env={**context.env, **filled},
         stdin=command.stdin,
+        code_digest=command.code_digest,
     )
 
 

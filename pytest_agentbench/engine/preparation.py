@@ -1,4 +1,4 @@
-"""Makes tasks ready, each once a session: oracle bytes, template, expected tests.
+"""Makes tasks ready, each once a session: oracle bytes, templates, expected tests.
 
 A preparation that failed is not tried again: every trial of the task gets the
 same fault.
@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -25,22 +25,47 @@ from pytest_agentbench.model.contracts import (
     Template,
 )
 from pytest_agentbench.model.digest import digest_blobs, digest_value
-from pytest_agentbench.model.task import SandboxSpec, Solution, TaskSpec
+from pytest_agentbench.model.task import OracleSpec, SandboxSpec, Solution, TaskSpec
+from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.registry import oracle_class
 from pytest_agentbench.sandboxes.blobs import read_tree
+from pytest_agentbench.sandboxes.hidden import Hidden, HiddenGroup
 
 
 class TemplateBuilder(Protocol):
-    """Builds a task's template somewhere private; raises ``SetupError``."""
+    """Builds templates somewhere private; nothing that is hidden may come along.
 
-    def __call__(self, task: TaskSpec, hidden: Iterable[Path]) -> Template:
-        """Build it; nothing of ``hidden`` may come along."""
+    All methods raise ``SetupError``.
+    """
+
+    async def build(self, task: TaskSpec, hidden: Hidden) -> Template:
+        """The task's template before its set-up commands."""
+        ...
+
+    async def set_up(
+        self,
+        template: Template,
+        task: TaskSpec,
+        hidden: Hidden,
+        driver: SandboxDriver,
+        walls: SandboxSpec,
+    ) -> Template:
+        """What the task's set-up commands make of it, behind these walls."""
+        ...
+
+    async def overlaid(
+        self, template: Template, overlay: Path, task: TaskSpec, hidden: Hidden
+    ) -> Template:
+        """A copy with a variant's overlay over it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A task that is ready for trials under one driver."""
+    """A task that is ready for trials under one driver.
+
+    ``oracles`` are its checks, then its oracles.
+    """
 
     template: Template
     oracles: tuple[StagedOracle, ...]
@@ -59,56 +84,81 @@ class Preparations:
     and sessions; None where nothing can be kept.
     """
 
-    build_template: TemplateBuilder
+    templates: TemplateBuilder
     expected_dir: Path | None
     _snapshots: dict[str, tuple[StagedOracle, ...] | TrialFault] = field(default_factory=dict)
-    _hidden: set[Path] = field(default_factory=set)
-    _templates: dict[str, Template | TrialFault] = field(default_factory=dict)
-    _ready: dict[tuple[str, str, str], Prepared | TrialFault] = field(default_factory=dict)
+    _hidden: Hidden = field(default_factory=lambda: Hidden(()))
+    _templates: dict[tuple[str, ...], Template | TrialFault] = field(default_factory=dict)
+    _ready: dict[tuple[str, ...], Prepared | TrialFault] = field(default_factory=dict)
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
-    def snapshot(
-        self, tasks: Iterable[TaskSpec], hidden_paths: Callable[[TaskSpec], Iterable[Path]]
-    ) -> None:
-        """Read and digest the oracles of all tasks, before any agent runs; faults are kept."""
+    def snapshot(self, tasks: Iterable[TaskSpec], hidden: Iterable[HiddenGroup]) -> None:
+        """Read and digest the judges of all tasks, before any agent runs; faults are kept.
+
+        ``hidden`` is all that no template may show, of every collected task.
+        """
+        self._hidden = Hidden(hidden)
         for task in tasks:
-            self._hidden.update(hidden_paths(task))
             if task.id not in self._snapshots:
                 self._snapshots[task.id] = _snapshot(task)
 
-    async def ready(self, task: TaskSpec, driver: SandboxDriver, sandbox: SandboxSpec) -> Prepared:
-        """The task's template and rehearsed oracles. Raises the ``TrialFault`` of its first try."""
+    async def ready(self, spec: TrialSpec, driver: SandboxDriver, walls: SandboxSpec) -> Prepared:
+        """The trial's template and rehearsed oracles. Raises the ``TrialFault`` of its first try.
+
+        ``walls`` is the sandbox with its environment expanded.
+        """
+        task, overlay = spec.task, spec.variant.overlay
         # Variants may ask for other walls: what fails for one must not fail the others.
-        key = (task.id, driver.name, repr(sandbox))
+        key = (task.id, driver.name, repr(walls), str(overlay))
         async with self._locks.setdefault(task.id, asyncio.Lock()):
             if key not in self._ready:
-                self._ready[key] = await self._prepare(task, driver, sandbox)
+                self._ready[key] = await self._prepare(spec, driver, walls)
         outcome = self._ready[key]
         if isinstance(outcome, TrialFault):
             raise outcome
+        _refuse_oversize(spec, outcome.template)
         return outcome
 
     async def _prepare(
-        self, task: TaskSpec, driver: SandboxDriver, sandbox: SandboxSpec
+        self, spec: TrialSpec, driver: SandboxDriver, walls: SandboxSpec
     ) -> Prepared | TrialFault:
+        task = spec.task
         try:
             staged = self._snapshots[task.id]
             if isinstance(staged, TrialFault):
                 raise staged
-            template = await self._template(task)
-            oracles = await self._rehearsed(task, staged, template, driver, sandbox)
+            template = await self._template(task, driver, walls)
+            overlay = spec.variant.overlay
+            if overlay is not None:
+                template = await self.templates.overlaid(template, overlay, task, self._hidden)
+            oracles = await self._rehearsed(task, staged, template, driver, walls)
         except TrialFault as fault:
             return fault
         return Prepared(template, oracles)
 
-    async def _template(self, task: TaskSpec) -> Template:
-        if task.id not in self._templates:
+    async def _template(
+        self, task: TaskSpec, driver: SandboxDriver, walls: SandboxSpec
+    ) -> Template:
+        """The task's template; what set-up commands leave may differ by driver and walls."""
+        before = await self._once((task.id,), self.templates.build(task, self._hidden))
+        if not task.workspace.setup:
+            return before
+        return await self._once(
+            (task.id, driver.name, repr(walls)),
+            self.templates.set_up(before, task, self._hidden, driver, walls),
+        )
+
+    async def _once(
+        self, key: tuple[str, ...], making: Coroutine[object, object, Template]
+    ) -> Template:
+        if key in self._templates:
+            making.close()
+        else:
             try:
-                built = await asyncio.to_thread(self.build_template, task, self._hidden)
-                self._templates[task.id] = built
+                self._templates[key] = await making
             except TrialFault as fault:
-                self._templates[task.id] = fault
-        template = self._templates[task.id]
+                self._templates[key] = fault
+        template = self._templates[key]
         if isinstance(template, TrialFault):
             raise template
         return template
@@ -126,12 +176,16 @@ class Preparations:
         ground = digest_value([template.digest, _solution_digest(task.solution, task)])
         rehearsed = []
         for oracle in staged:
-            if oracle_class(oracle.spec.kind).rehearses:
-                rehearsed.append(
-                    await self._rehearse(task, oracle, ground, template, driver, sandbox)
-                )
-            else:
+            if oracle.fault is not None or not oracle_class(oracle.spec.kind).rehearses:
                 rehearsed.append(oracle)
+                continue
+            try:
+                done = await self._rehearse(task, oracle, ground, template, driver, sandbox)
+            except TrialFault as fault:
+                if not oracle.spec.advisory:
+                    raise
+                done = replace(oracle, fault=str(fault))
+            rehearsed.append(done)
         return tuple(rehearsed)
 
     async def _rehearse(
@@ -189,13 +243,36 @@ class Preparations:
             draft.replace(place)
 
 
+def _staged(spec: OracleSpec) -> StagedOracle:
+    try:
+        return oracle_class(spec.kind)().prepare(spec)
+    except TrialFault as fault:
+        if not spec.advisory:
+            raise
+        return StagedOracle(spec, {}, digest="", fault=str(fault))
+
+
 def _snapshot(task: TaskSpec) -> tuple[StagedOracle, ...] | TrialFault:
     try:
-        return tuple(oracle_class(spec.kind)().prepare(spec) for spec in task.oracles)
+        judges = (*task.checks, *task.oracles)
+        return tuple(_staged(spec) for spec in judges)
     except SetupError as fault:
         return OracleError(fault.what, where=fault.where, advice=fault.advice)
     except TrialFault as fault:
         return fault
+
+
+def _refuse_oversize(spec: TrialSpec, template: Template) -> None:
+    """A workspace that is over its limit from the start would fail every agent."""
+    limit = spec.limits.workspace_bytes
+    size = sum(entry.size for entry in template.manifest.values())
+    if limit is not None and size > limit:
+        raise SetupError(
+            f"the workspace has {size:,} bytes before any agent starts;"
+            f" limits.workspace is {limit:,}",
+            where=spec.task.id,
+            advice="a higher limits.workspace, or a smaller workspace",
+        )
 
 
 def _solution_digest(solution: Solution | None, task: TaskSpec) -> str | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from pytest_agentbench import __version__
+from pytest_agentbench.engine.planned import HARNESS, bare_record, plan_trial
 from pytest_agentbench.engine.trial import Trial
+from pytest_agentbench.model.contracts import Template
 from pytest_agentbench.model.digest import digest_value
-from pytest_agentbench.model.outcome import Outcome, Reason
-from pytest_agentbench.model.plan import PlannedTrial
+from pytest_agentbench.model.outcome import Outcome
 from pytest_agentbench.model.record import (
     AgentRow,
     ChurnRow,
@@ -20,11 +21,13 @@ from pytest_agentbench.model.record import (
     UsageRow,
 )
 from pytest_agentbench.model.run import AgentRun, ChangeKind, Changes, EntryKind, Usage
+from pytest_agentbench.model.task import OracleSpec, Reveal
 from pytest_agentbench.model.trial import TrialSpec
+from pytest_agentbench.model.variant import Variant
 from pytest_agentbench.model.verdict import Verdict
 from pytest_agentbench.redaction import Redactor, printable
+from pytest_agentbench.sandboxes.gitfresh import of_repository
 
-HARNESS = f"pytest-agentbench {__version__}"
 MESSAGE_LIMIT = 4_000
 FINAL_MESSAGE_LIMIT = 10_000
 DROPPED_LIMIT = 50
@@ -42,8 +45,8 @@ def record_trial(trial: Trial, *, nodeid: str, attempt: int, artifacts: str | No
     )
     return bare.model_copy(
         update={
-            "score": verdict.score if verdict else None,
-            "oracles": _oracles(verdict, redactor),
+            "score": verdict.score if verdict and trial.scored else None,
+            "oracles": _oracles(verdict, revealed(trial.spec), redactor),
             "churn": _churn(run.changes if run else None, redactor),
             "usage": _usage(run.transcript.usage if run else Usage()),
             "agent_run": _agent(run, redactor),
@@ -59,39 +62,10 @@ def record_trial(trial: Trial, *, nodeid: str, attempt: int, artifacts: str | No
     )
 
 
-def plan_trial(spec: TrialSpec, nodeid: str, deselected: str | None) -> PlannedTrial:
-    """A trial's line in the plan."""
-    return PlannedTrial(
-        key=spec.key,
-        nodeid=nodeid,
-        task=spec.task.id,
-        variant=spec.variant.name,
-        repeat=spec.repeat,
-        agent=spec.variant.agent,
-        model=spec.variant.model,
-        tags=list(spec.task.tags),
-        deselected=deselected,
-    )
-
-
-def bare_record(
-    planned: PlannedTrial, *, outcome: Outcome, reason: Reason | None, message: str = ""
-) -> Record:
-    """A record that says what was planned and what became of it; all measures are null."""
-    return Record(
-        key=planned.key,
-        task=planned.task,
-        variant=planned.variant,
-        repeat=planned.repeat,
-        nodeid=planned.nodeid,
-        agent=planned.agent,
-        model=planned.model,
-        outcome=outcome,
-        reason=reason,
-        message=message,
-        tags=planned.tags,
-        harness=HARNESS,
-    )
+def revealed(spec: TrialSpec) -> dict[str, Reveal]:
+    """What of each check's and oracle's report may leave the run directory, by name."""
+    judges = (*spec.task.checks, *spec.task.oracles)
+    return {one.name: one.reveal or spec.reveal for one in judges}
 
 
 def _clean(text: str, redactor: Redactor, limit: int = MESSAGE_LIMIT) -> str:
@@ -114,7 +88,9 @@ def _phases(trial: Trial) -> Phases:
     )
 
 
-def _oracles(verdict: Verdict | None, redactor: Redactor) -> list[OracleRow]:
+def _oracles(
+    verdict: Verdict | None, reveal: Mapping[str, Reveal], redactor: Redactor
+) -> list[OracleRow]:
     if verdict is None:
         return []
     return [
@@ -127,6 +103,10 @@ def _oracles(verdict: Verdict | None, redactor: Redactor) -> list[OracleRow]:
             required=result.required,
             reason=_clean(result.reason, redactor),
             duration_s=result.duration_s,
+            advisory=result.advisory,
+            visible=result.visible,
+            ran=result.ran,
+            reveal=reveal.get(result.name, "verdict"),
         )
         for result in verdict.results
     ]
@@ -140,7 +120,8 @@ def _churn(changes: Changes | None, redactor: Redactor) -> ChurnRow | None:
         return sum(
             change.kind is kind
             for change in changes.changes
-            if change.entry is None or change.entry.kind is not EntryKind.DIRECTORY
+            if not of_repository(change.path)
+            and (change.entry is None or change.entry.kind is not EntryKind.DIRECTORY)
         )
 
     return ChurnRow(
@@ -198,15 +179,58 @@ def _sandbox(trial: Trial) -> SandboxRow | None:
 
 def _digests(trial: Trial) -> DigestsRow:
     spec, prepared = trial.spec, trial.prepared
-    variant = digest_value(
-        [spec.variant.agent, spec.variant.model, dict(spec.variant.options), dict(spec.variant.env)]
-    )
-    prompt = digest_value(spec.task.prompt)
+    variant = _variant_digest(spec.variant)
+    prompt = digest_value(spec.prompt)
     template = prepared.template.digest if prepared else None
     oracles = prepared.oracles_digest if prepared else None
-    walls = spec.sandbox
-    asked = [
+    overlay = _overlay_digest(prepared.template) if prepared else None
+    code = trial.run.code_digest if trial.run else None
+    made_of = [spec.key, prompt, template, oracles, overlay, variant, code, _asked(trial), HARNESS]
+    return DigestsRow(
+        trial=digest_value(made_of) if prepared else None,
+        task=spec.task.digest,
+        prompt=prompt,
+        template=template,
+        oracles=oracles,
+        variant=variant,
+        overlay=overlay,
+        agent_code=code,
+    )
+
+
+def _variant_digest(variant: Variant) -> str:
+    """Covers what a variant says of its agent; its overlay has a digest of its own."""
+    expect, tools = variant.expect, variant.tools
+    return digest_value(
+        [
+            variant.agent,
+            variant.model,
+            dict(variant.options),
+            dict(variant.env),
+            variant.prompt_template,
+            [expect.skills, expect.tools],
+            [tools.allow, tools.deny],
+        ]
+    )
+
+
+def _overlay_digest(template: Template) -> str | None:
+    if not template.overlay:
+        return None
+    manifest = template.manifest
+    rows = []
+    for path in sorted(template.overlay):
+        entry = manifest[path]
+        rows.append([path.hex(), entry.kind.value, entry.executable, entry.digest])
+    return digest_value(rows)
+
+
+def _asked(trial: Trial) -> list[object]:
+    """Walls, limits and how results are weighed: not what is shown of them."""
+    spec, walls = trial.spec, trial.spec.sandbox
+    return [
         spec.limits.time_s,
+        spec.limits.workspace_bytes,
         walls.network,
         walls.memory_bytes,
         walls.cpus,
@@ -215,13 +239,22 @@ def _digests(trial: Trial) -> DigestsRow:
         str(walls.python),
         [str(path) for path in walls.read_only],
         trial.driver.name if trial.driver else None,
+        spec.task.threshold,
+        spec.task.workspace.protect,
+        [_weighed(one) for one in (*spec.task.checks, *spec.task.oracles)],
     ]
-    whole = digest_value([spec.key, prompt, template, oracles, variant, asked, HARNESS])
-    return DigestsRow(
-        trial=whole if prepared else None,
-        task=spec.task.digest,
-        prompt=prompt,
-        template=template,
-        oracles=oracles,
-        variant=variant,
-    )
+
+
+def _weighed(spec: OracleSpec) -> list[object]:
+    """How one oracle's result counts; what it judges by has a digest of its own."""
+    return [
+        spec.name,
+        spec.weight,
+        spec.required,
+        spec.advisory,
+        spec.visible,
+        spec.needs,
+        spec.pass_at,
+        spec.network,
+        spec.timeout_s,
+    ]

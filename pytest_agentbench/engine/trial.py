@@ -11,14 +11,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from pytest_agentbench.engine.environment import expand
-from pytest_agentbench.engine.judge import CARRIED_BYTES, Bench, judge, protected_files
-from pytest_agentbench.engine.launch import build_agent, run_agent
+from pytest_agentbench.engine.findings import Finding, never_worked, unscorable, unseen
+from pytest_agentbench.engine.judge import Bench, judge
+from pytest_agentbench.engine.launch import build_agent, refuse_unsupported, run_agent
 from pytest_agentbench.engine.preparation import Preparations, Prepared
-from pytest_agentbench.errors import SandboxError, TrialFault
+from pytest_agentbench.engine.protection import protected_files, protected_paths
+from pytest_agentbench.engine.slots import Slots
+from pytest_agentbench.errors import SandboxError, SetupError, TrialFault
 from pytest_agentbench.model.contracts import (
     Agent,
     Sandbox,
@@ -27,16 +30,14 @@ from pytest_agentbench.model.contracts import (
     Subject,
 )
 from pytest_agentbench.model.outcome import Outcome, Reason, outcome_of
-from pytest_agentbench.model.run import AgentRun, Changes, Completed
-from pytest_agentbench.model.task import SandboxSpec
+from pytest_agentbench.model.run import AgentRun
+from pytest_agentbench.model.task import OracleSpec, SandboxSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.verdict import Verdict
-from pytest_agentbench.oracles.combine import combine
+from pytest_agentbench.oracles.combine import binding, combine
+from pytest_agentbench.registry import oracle_class
 from pytest_agentbench.sandboxes.base import missing
 from pytest_agentbench.sandboxes.choice import choose, refusals
-
-CANNOT_EXECUTE = (126, 127)
-"""What shells and ``env`` exit with when there is nothing to execute."""
 
 
 @dataclass(slots=True)
@@ -51,11 +52,16 @@ class Timings:
 
 @dataclass(slots=True)
 class Trial:
-    """One attempt at one trial, and all that has become known of it."""
+    """One attempt at one trial, and all that has become known of it.
+
+    ``scored`` is false when an oracle that counts could not be judged any more after the
+    outcome was known: then the score is not.
+    """
 
     spec: TrialSpec
     drivers: dict[str, SandboxDriver]
     preparations: Preparations
+    slots: Slots
     driver: SandboxDriver | None = None
     network: str = "none"
     prepared: Prepared | None = None
@@ -64,6 +70,7 @@ class Trial:
     outcome: Outcome | None = None
     reason: Reason | None = None
     message: str = ""
+    scored: bool = True
     secrets: frozenset[str] = frozenset()
     diagnostics: list[str] = field(default_factory=list)
     timings: Timings = field(default_factory=Timings)
@@ -72,31 +79,26 @@ class Trial:
     _agent: Agent | None = None
     _agent_env: dict[str, str] = field(default_factory=dict)
     _walls: SandboxSpec | None = None
+    _protected: frozenset[bytes] = frozenset()
+    _held: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def open(self) -> Sandbox:
-        """Choose the driver, make the task ready, open the agent's sandbox on a fresh copy."""
+        """Choose the driver, wait for slots, open the agent's sandbox on a fresh copy."""
         async with self._phase("setup_s"):
-            agent = self._agent = build_agent(self.spec.variant)
-            walls = self._walls = self._expand_environments()
-            driver = self.driver = choose(walls.driver, self.drivers, trusted=agent.trusted)
-            lacking = missing(walls, driver.probe())
-            if lacking:
-                others = refusals(self.drivers) if walls.driver == "auto" else []
-                raise SandboxError(
-                    "; ".join([*lacking, *others]),
-                    where=f"sandbox {driver.name}",
-                    advice="another driver, or leave it out of the task",
-                )
-            self.prepared = await self.preparations.ready(self.spec.task, driver, walls)
-            self._sandbox = await driver.open(
-                self.prepared.template,
-                SandboxRequest(
-                    walls,
-                    network=self._resolve_network(agent, driver),
-                    roots=agent.roots,
-                    label=self.spec.key,
-                ),
+            agent, walls, driver = self._choose()
+        # Whoever waits for others is not slow: no phase has this time.
+        await self._held.enter_async_context(self.slots.hold(self.spec.task.slots))
+        async with self._phase("setup_s"):
+            self.prepared = await self.preparations.ready(self.spec, driver, walls)
+            template = self.prepared.template
+            self._protected = protected_paths(self.spec.task, template.manifest)
+            request = SandboxRequest(
+                walls,
+                network=self._resolve_network(agent, driver),
+                roots=agent.roots,
+                label=self.spec.key,
             )
+            self._sandbox = await driver.open(template, request)
         return self._sandbox
 
     async def run_agent(self) -> AgentRun:
@@ -107,7 +109,14 @@ class Trial:
         async with self._phase("teardown_s"):
             changes = await sandbox.settle()
             self.run = replace(self.run, changes=changes)
-        self._refuse_unmeasurable(self.run)
+        fault = never_worked(
+            self.run,
+            agent=self.spec.variant.agent,
+            trial=self.spec.key,
+            words_count=self._words_count(),
+        )
+        if fault is not None:
+            raise fault
         return self.run
 
     async def score(self) -> Verdict:
@@ -116,31 +125,40 @@ class Trial:
             raise TrialFault("scored before the agent ran", where=self.spec.key)
         if self.prepared is None or self._walls is None:
             raise TrialFault("scored before it was prepared", where=self.spec.key)
-        changes, template = self.run.changes, self.prepared.template
-        if changes.size_bytes > CARRIED_BYTES:
-            return self._refuse_size(changes)
+        changes, template, task = self.run.changes, self.prepared.template, self.spec.task
+        lacking = unseen(self.spec.variant.expect, self.run.transcript.evidence)
+        refusals = unscorable(changes, template, self.spec.limits)
+        if refusals:
+            return self._refuse([*refusals, *([lacking] if lacking else [])])
         async with self._phase("scoring_s"):
-            protected = protected_files(template, changes)
+            protected = protected_files(template, changes, self._protected)
             if protected:
                 self.diagnostics.append(f"restored before scoring: {', '.join(protected)}")
             request = SandboxRequest(self._walls, delta=changes, label=f"{self.spec.key} scoring")
-            results = await judge(
+            judgement = await judge(
                 self.prepared.oracles,
                 Subject(self.spec, self.run),
                 Bench(self.driver, template, request, protected),
+                decided=lacking is not None,
             )
-        task = self.spec.task
-        self.verdict = combine(results, task.oracles, task.threshold)
-        self._settle(self.verdict, timed_out=self.run.timed_out)
+        self.diagnostics.extend(judgement.diagnostics)
+        self.scored = judgement.complete
+        verdict = combine(
+            judgement.results, self._judges(), task.threshold, reveal=self.spec.reveal
+        )
+        self.verdict = self._settle(verdict, lacking)
         return self.verdict
 
-    def _refuse_size(self, changes: Changes) -> Verdict:
-        """A limit of ours, which the agent went over: it failed."""
-        self.outcome, self.reason = Outcome.FAILED, Reason.LIMIT
-        self.message = (
-            f"the agent left {changes.size_bytes:,} bytes of changes; "
-            f"more than {CARRIED_BYTES:,} are not scored"
+    def _refuse(self, findings: list[Finding]) -> Verdict:
+        """The agent failed, and nothing is judged: the first finding is why."""
+        first, *later = findings
+        self.outcome, self.reason, self.message = (
+            outcome_of(first.reason),
+            first.reason,
+            first.message,
         )
+        self.diagnostics.extend(finding.message for finding in later)
+        self._note_time()
         self.verdict = Verdict(passed=False, score=0.0, reason=self.message, results=())
         return self.verdict
 
@@ -149,15 +167,42 @@ class Trial:
         if self.outcome is Outcome.ERROR:
             self.diagnostics.append(str(fault))
             return
+        self._note_time()
         self.reason = Reason(fault.reason)
         self.outcome = outcome_of(self.reason)
         self.message = str(fault)
 
     async def close(self) -> None:
-        """Kill every process and remove every trace of the agent's sandbox. Idempotent."""
+        """Kill every process, remove every trace of the sandbox, give slots back. Idempotent."""
         sandbox, self._sandbox = self._sandbox, None
-        if sandbox is not None:
-            await sandbox.close()
+        try:
+            if sandbox is not None:
+                await sandbox.close()
+        finally:
+            await self._held.aclose()
+
+    @property
+    def agent_env(self) -> dict[str, str]:
+        """The variant's environment, expanded; known once the sandbox has been opened."""
+        return dict(self._agent_env)
+
+    def _choose(self) -> tuple[Agent, SandboxSpec, SandboxDriver]:
+        """Agent, walls and driver, each checked against what is asked of it."""
+        if self.spec.fault is not None:
+            raise SetupError(self.spec.fault, where=self.spec.key)
+        agent = self._agent = build_agent(self.spec.variant)
+        refuse_unsupported(agent, self.spec.variant)
+        walls = self._walls = self._expand_environments()
+        driver = self.driver = choose(walls.driver, self.drivers, trusted=agent.trusted)
+        lacking = missing(walls, driver.probe())
+        if lacking:
+            others = refusals(self.drivers) if walls.driver == "auto" else []
+            raise SandboxError(
+                "; ".join([*lacking, *others]),
+                where=f"sandbox {driver.name}",
+                advice="another driver, or leave it out of the task",
+            )
+        return agent, walls, driver
 
     def _opened(self) -> tuple[Sandbox, Agent]:
         if self._sandbox is None or self._agent is None:
@@ -181,48 +226,46 @@ class Trial:
         self.network = ("full" if wanted else "none") if controlled else "uncontrolled"
         return wanted
 
-    def _refuse_unmeasurable(self, run: AgentRun) -> None:
-        """Tell an agent that never worked, or still does, from one that was wrong."""
-        completed = run.completed
-        if completed is None:
-            return
-        if completed.survivors:
-            raise TrialFault(
-                f"{completed.survivors} processes of the agent could not be killed",
-                where=self.spec.key,
-                reason=Reason.CLEANUP,
-            )
-        idle = run.changes is not None and run.changes.empty
-        where = f"agent {self.spec.variant.agent}"
-        if completed.launch_error is not None:
-            raise TrialFault(completed.launch_error, where=where, reason=Reason.AGENT_LAUNCH)
-        if not idle or completed.timed_out or completed.exit_code == 0:
-            return
-        if completed.exit_code in CANNOT_EXECUTE:
-            raise TrialFault(
-                f"could not be executed (exit {completed.exit_code}): {_last_line(completed)}",
-                where=where,
-                reason=Reason.AGENT_LAUNCH,
-            )
-        raise TrialFault(
-            f"{_ending(completed)} and changed nothing: {_last_line(completed)}",
-            where=where,
-            reason=Reason.AGENT_CRASH,
-        )
-
-    def _settle(self, verdict: Verdict, *, timed_out: bool) -> None:
-        if verdict.passed:
+    def _settle(self, verdict: Verdict, lacking: Finding | None) -> Verdict:
+        """The outcome; the first fault in time decides it, and that is the agent's own."""
+        self._note_time(passed=verdict.passed)
+        if lacking is not None:
+            if not verdict.passed:
+                self.diagnostics.append(verdict.reason)
+            verdict = replace(verdict, passed=False, reason=lacking.message)
+            self.reason = lacking.reason
+        elif verdict.passed:
             self.outcome = Outcome.PASSED
-            if timed_out:
-                self.diagnostics.append("the agent ran out of time; what it left passed")
-            return
-        self.outcome = Outcome.FAILED
-        wrong = any(result.required and not result.passed for result in verdict.results)
-        # A required oracle that failed says more than the limit does.
-        self.reason = Reason.TIMEOUT if timed_out and not wrong else Reason.ORACLE
-        self.message = verdict.reason
-        if timed_out:
-            self.diagnostics.append(f"the agent ran out of time ({self.spec.limits.time_s:g} s)")
+            return verdict
+        else:
+            self.reason = self._reason_of(verdict)
+        self.outcome, self.message = outcome_of(self.reason), verdict.reason
+        return verdict
+
+    def _reason_of(self, verdict: Verdict) -> Reason:
+        must_pass = binding(self._judges(), self.spec.task.threshold)
+        for result in verdict.results:
+            # A required oracle that failed says more than the limit does.
+            if result.name in must_pass and not result.passed:
+                return Reason.CHECK if result.visible else Reason.ORACLE
+        timed_out = self.run is not None and self.run.timed_out
+        return Reason.TIMEOUT if timed_out else Reason.ORACLE
+
+    def _note_time(self, *, passed: bool = False) -> None:
+        if self.run is not None and self.run.timed_out:
+            what = "the agent ran out of time"
+            limit = f" ({self.spec.limits.time_s:g} s)"
+            self.diagnostics.append(f"{what}; what it left passed" if passed else what + limit)
+
+    def _judges(self) -> tuple[OracleSpec, ...]:
+        """Checks, then oracles: the order in which they judge."""
+        return (*self.spec.task.checks, *self.spec.task.oracles)
+
+    def _words_count(self) -> bool:
+        """Whether something that counts judges what the agent said."""
+        return any(
+            oracle_class(spec.kind).judges_words for spec in self._judges() if not spec.advisory
+        )
 
     @asynccontextmanager
     async def _phase(self, name: str) -> AsyncIterator[None]:
@@ -230,20 +273,5 @@ class Trial:
         try:
             yield
         finally:
-            setattr(self.timings, name, time.perf_counter() - started)
-
-
-def _ending(completed: Completed) -> str:
-    if completed.out_of_memory:
-        return "ran out of memory"
-    if completed.signal is not None:
-        return f"was killed by signal {completed.signal}"
-    return f"exited with {completed.exit_code}"
-
-
-def _last_line(completed: Completed) -> str:
-    for stream in (completed.stderr, completed.stdout):
-        lines = stream.text().strip().splitlines()
-        if lines:
-            return lines[-1][-300:]
-    return "no output"
+            before = getattr(self.timings, name) or 0.0
+            setattr(self.timings, name, before + time.perf_counter() - started)

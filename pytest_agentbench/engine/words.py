@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_agentbench.engine.recording import revealed
 from pytest_agentbench.engine.trial import Trial
 from pytest_agentbench.model.run import Output
 from pytest_agentbench.redaction import Redactor
@@ -30,13 +31,26 @@ def last_words(trial: Trial, redactor: Redactor) -> str:
     return next((text for text in ends if text), "")
 
 
+def oracle_words(trial: Trial, redactor: Redactor) -> dict[str, str]:
+    """The end of what oracles printed that have not passed, where all of it may be told.
+
+    By name, and redacted before it is cut.
+    """
+    reveal = revealed(trial.spec)
+    return {
+        result.name: redactor.text(result.output).strip()[-LAST_WORDS_LIMIT:]
+        for result in (trial.verdict.results if trial.verdict else ())
+        if reveal.get(result.name) == "full" and result.output and not result.passed
+    }
+
+
 def trial_output(trial: Trial) -> TrialOutput:
     """All that there is to keep of a trial; unredacted. Readable until the trial is closed."""
     run = trial.run
     completed = run.completed if run else None
     results = trial.verdict.results if trial.verdict else ()
     return TrialOutput(
-        prompt=trial.spec.task.prompt,
+        prompt=trial.spec.prompt,
         stdout=completed.stdout if completed else Output(),
         stderr=completed.stderr if completed else Output(),
         final_message=(run.transcript.final_message if run else None) or "",

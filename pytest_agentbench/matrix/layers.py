@@ -10,14 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from pytest_agentbench.errors import UsageError
-from pytest_agentbench.model.task import Limits, NetworkMode, SandboxSpec
+from pytest_agentbench.model.task import Limits, NetworkMode, Reveal, SandboxSpec
 
 if TYPE_CHECKING:
     from pytest_agentbench.model.task import JsonValue, SettingsLayer
 
 BUILT_IN = "built-in"
+EXPERIMENT = "experiment"
+TASK = "task"
+VARIANT = "variant"
+INI_FILE = "ini file"
+COMMAND_LINE = "command line"
 ENV_PREFIX = "sandbox.env."
 NETWORKS = ("auto", "full", "none")
+REVEALS = ("verdict", "reasons", "full")
 MAX_REPEATS = 1000
 
 
@@ -56,6 +62,8 @@ class Setting:
 SETTINGS: Mapping[str, Setting] = {
     "repeats": Setting(1, _whole(1, MAX_REPEATS), f"a whole number from 1 to {MAX_REPEATS}"),
     "limits.time": Setting(Limits().time_s, _positive, "seconds above 0"),
+    "limits.workspace": Setting(None, _whole(1, 1 << 63), "bytes above 0"),
+    "reveal": Setting("reasons", lambda value: value in REVEALS, f"one of {', '.join(REVEALS)}"),
     "sandbox.driver": Setting(SandboxSpec().driver, _text, "the name of a sandbox"),
     "sandbox.network": Setting(
         SandboxSpec().network, lambda value: value in NETWORKS, f"one of {', '.join(NETWORKS)}"
@@ -83,7 +91,15 @@ class Resolved:
     @property
     def limits(self) -> Limits:
         """What a trial's agent may use."""
-        return Limits(time_s=float(cast("float", self.values["limits.time"])))
+        return Limits(
+            time_s=float(cast("float", self.values["limits.time"])),
+            workspace_bytes=cast("int | None", self.values["limits.workspace"]),
+        )
+
+    @property
+    def reveal(self) -> Reveal:
+        """What of oracles' reports leaves the run directory."""
+        return cast("Reveal", self.values["reveal"])
 
     @property
     def sandbox(self) -> SandboxSpec:

@@ -23,6 +23,7 @@ from pytest_agentbench.model.run import (
 )
 from pytest_agentbench.model.task import Blob, OracleSpec, SandboxSpec, Solution
 from pytest_agentbench.model.trial import TrialSpec
+from pytest_agentbench.model.variant import ToolPolicy
 from pytest_agentbench.model.verdict import OracleResult
 
 
@@ -58,11 +59,15 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A task's workspace, prepared once; every trial gets a copy. Never written to again."""
+    """A task's workspace, prepared once; every trial gets a copy. Never written to again.
+
+    ``overlay`` are the paths of the variant's overlay: the agent must leave them alone.
+    """
 
     directory: Path
     manifest: Manifest
     digest: str
+    overlay: frozenset[bytes] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +176,11 @@ class SandboxDriver(Protocol):
 class AgentContext:
     """What an agent is told besides its task.
 
-    ``env`` is the variant's environment, expanded.
+    ``env`` is the variant's environment, expanded. ``tools`` is what it may use.
     """
 
     env: Mapping[str, str] = field(default_factory=dict)
+    tools: ToolPolicy = ToolPolicy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +190,15 @@ class AgentCommand:
     ``stage`` is put read-only into the sandbox before the start. In ``argv`` and
     in values of ``env``, ``{stage}`` becomes its path, ``{prompt_file}`` that of a
     file with the prompt, and ``{python}`` that of the sandbox's interpreter.
+    ``code_digest`` is of the agent's own program where that is the user's: another
+    program makes another trial.
     """
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes = b""
     stage: Mapping[str, Blob] = field(default_factory=dict)
+    code_digest: str | None = None
 
 
 class Agent(Protocol):
@@ -206,6 +215,10 @@ class Agent(Protocol):
     which behave otherwise when they know that they are measured."""
     trusted: ClassVar[bool]
     """Ours and deterministic: may run where nothing isolates without being asked for."""
+    limits_tools: ClassVar[bool]
+    """Whether it keeps to a variant's ``tools``."""
+    shows_evidence: ClassVar[bool]
+    """Whether its transcript shows which skills and tools were used."""
     roots: tuple[Path, ...]
     """Host paths that it needs to see, read-only."""
 
@@ -241,13 +254,15 @@ class StagedOracle:
 
     ``files`` maps relative POSIX names to contents (own files and assets).
     ``expected`` is what a rehearsal found (test ids), None before it or where
-    there is none.
+    there is none. ``fault`` is why an advisory one cannot be judged: what has no effect
+    is no error either.
     """
 
     spec: OracleSpec
     files: Mapping[str, Blob]
     digest: str
     expected: ExpectedTests | None = None
+    fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +277,13 @@ class Oracle(Protocol):
     """A kind of hidden check. Stateless; one instance serves a session."""
 
     kind: ClassVar[str]
+    names_files: ClassVar[bool]
+    """Whether its expectation is files of the author's (a path, or ``{copy, files}``), which are
+    resolved, owned and hidden like assets. It then arrives as a ``FileTree``."""
     rehearses: ClassVar[bool]
     """Whether ``rehearse`` has anything to learn; a sandbox is opened for it only then."""
+    judges_words: ClassVar[bool]
+    """Whether it judges what the agent said: then an agent that changed nothing was not idle."""
 
     def validate(self, spec: OracleSpec) -> list[tuple[tuple[str | int, ...], str]]:
         """What is wrong with ``expectation`` and ``options``: (path within the entry, message)."""

@@ -20,6 +20,9 @@ class Reason(StrEnum):
 
     # failed: a valid negative
     ORACLE = "oracle"
+    CHECK = "check"
+    TAMPERED = "tampered"
+    EVIDENCE = "evidence"
     LIMIT = "limit"
     TIMEOUT = "timeout"
     # error: nothing was measured
@@ -32,8 +35,11 @@ class Reason(StrEnum):
     CRASH = "crash"
     ABORTED = "aborted"
     INTERNAL = "internal"
-    # skipped by pytest: a mark or a fixture of the user's
+    # skipped: by the task's own words, or by a mark or a fixture of the user's
     SKIP = "skip"
+    PLATFORM = "platform"
+    CAPABILITY = "capability"
+    CREDENTIALS = "credentials"
     # cancelled
     INTERRUPTED = "interrupted"
     STOPPED = "stopped"
@@ -41,6 +47,9 @@ class Reason(StrEnum):
 
 _OUTCOMES: dict[Reason, Outcome] = {
     Reason.ORACLE: Outcome.FAILED,
+    Reason.CHECK: Outcome.FAILED,
+    Reason.TAMPERED: Outcome.FAILED,
+    Reason.EVIDENCE: Outcome.FAILED,
     Reason.LIMIT: Outcome.FAILED,
     Reason.TIMEOUT: Outcome.FAILED,
     Reason.SETUP: Outcome.ERROR,
@@ -53,6 +62,9 @@ _OUTCOMES: dict[Reason, Outcome] = {
     Reason.ABORTED: Outcome.ERROR,
     Reason.INTERNAL: Outcome.ERROR,
     Reason.SKIP: Outcome.SKIPPED,
+    Reason.PLATFORM: Outcome.SKIPPED,
+    Reason.CAPABILITY: Outcome.SKIPPED,
+    Reason.CREDENTIALS: Outcome.SKIPPED,
     Reason.INTERRUPTED: Outcome.CANCELLED,
     Reason.STOPPED: Outcome.CANCELLED,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from pytest_agentbench.model.outcome import Outcome, Reason
+from pytest_agentbench.model.task import Reveal
 
 SCHEMA_VERSION = 1
 
@@ -18,7 +19,10 @@ class _Row(BaseModel):
 
 
 class OracleRow(_Row):
-    """One oracle's part of a record."""
+    """One oracle's, or one check's (``visible``), part of a record.
+
+    ``reveal`` says what of it reports outside the run directory may show.
+    """
 
     name: str
     kind: str
@@ -28,6 +32,10 @@ class OracleRow(_Row):
     required: bool
     reason: str
     duration_s: float
+    advisory: bool = False
+    visible: bool = False
+    ran: bool = True
+    reveal: Reveal = "reasons"
 
 
 class ChurnRow(_Row):
@@ -81,6 +89,8 @@ class DigestsRow(_Row):
     template: str | None = None
     oracles: str | None = None
     variant: str | None = None
+    overlay: str | None = None
+    agent_code: str | None = None
 
 
 class Phases(_Row):
@@ -122,3 +132,6 @@ class Record(_Row):
     started_at: str | None = None
     diagnostics: list[str] = []
     attempt: int = 1
+    expected: str | None = None
+    """``xfail`` or ``xpass`` where the task was expected not to pass; the outcome stays as
+    measured."""

@@ -1,4 +1,4 @@
-"""The rollup's values: counts and pass rates by suite, variant and task."""
+"""The rollup's values: counts and pass rates by suite, variant, task and oracle."""
 
 from __future__ import annotations
 
@@ -37,6 +37,39 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class SuiteTally:
+    """One named suite: a tally of each variant, and what keeps it from being complete.
+
+    Only the rates of a suite that is complete are the suite's.
+    """
+
+    name: str
+    variants: tuple[Tally, ...]
+    partial: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole suite came to run."""
+        return not self.partial
+
+
+@dataclass(frozen=True, slots=True)
+class OracleTally:
+    """What all oracles and checks of one name said about one variant's scored trials.
+
+    ``not_run`` were left out because what they need had not passed: they count neither
+    as passed nor as refused. ``advisory``: none of them had an effect on a verdict.
+    """
+
+    name: str
+    variant: str
+    passed: int
+    refused: int
+    not_run: int = 0
+    advisory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Spend:
     """What the agents used of one thing, over every attempt in which an agent ran.
 
@@ -52,9 +85,23 @@ class Spend:
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """Trials of tasks that were expected not to pass, by what was measured."""
+
+    not_passed: int = 0
+    passed: int = 0
+    not_run: int = 0
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self.not_passed or self.passed or self.not_run)
+
+
+@dataclass(frozen=True, slots=True)
 class Rollup:
     """All groups of a run.
 
+    ``suite`` is the implicit suite ``all``; ``suites`` are the named ones.
     ``deselected`` counts planned trials that were not to run. ``narrowed`` says by
     what else less than the whole suite was collected. ``reasons`` are counted as
     ``failed: oracle``. ``cancelled`` are keys of trials that did not come to an
@@ -67,8 +114,11 @@ class Rollup:
     suite: Tally
     variants: tuple[Tally, ...]
     tasks: tuple[Tally, ...]
+    suites: tuple[SuiteTally, ...] = ()
+    oracles: tuple[OracleTally, ...] = ()
     deselected: int = 0
     reasons: tuple[tuple[str, int], ...] = ()
+    expected: Expected = Expected()
     unisolated: int = 0
     unisolated_drivers: tuple[str, ...] = ()
     narrowed: tuple[str, ...] = ()

@@ -112,7 +112,9 @@ class Changes:
     ``root`` is the host directory that holds the contents for as long as the
     trial lives. ``dropped`` are paths that are not carried to scoring (a
     symlink that leaves the workspace, a socket, a device), each with its why.
-    ``lines_added`` and ``lines_removed`` count text files; None when unknown.
+    ``lines_added`` and ``lines_removed`` count text files; None when unknown. ``lines``
+    has both for each file that they count: one that is not in it is binary, large, or
+    one of very many.
     """
 
     root: Path
@@ -120,6 +122,7 @@ class Changes:
     dropped: Mapping[str, str] = field(default_factory=dict)
     lines_added: int | None = None
     lines_removed: int | None = None
+    lines: Mapping[bytes, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def size_bytes(self) -> int:
@@ -144,24 +147,38 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """Which skills and tools the agent was seen to use."""
+
+    skills: frozenset[str] = frozenset()
+    tools: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
-    """What an agent's output says about its run, as its parser read it."""
+    """What an agent's output says about its run, as its parser read it.
+
+    ``evidence`` is None where the output cannot show what was used.
+    """
 
     final_message: str | None = None
     usage: Usage = Usage()
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRun:
     """One agent that ended. ``completed`` is None for agents that start no process.
 
-    ``changes`` is known once the agent's sandbox has been torn down.
+    ``changes`` is known once the agent's sandbox has been torn down. ``code_digest`` is of
+    the agent's own program where that is the user's.
     """
 
     completed: Completed | None = None
     transcript: Transcript = Transcript()
     duration_s: float = 0.0
     changes: Changes | None = None
+    code_digest: str | None = None
 
     @property
     def timed_out(self) -> bool:

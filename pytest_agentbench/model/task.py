@@ -54,11 +54,53 @@ class Blob:
     executable: bool = False
 
 
+Command: TypeAlias = "tuple[str, ...] | str"
+"""A command of the author's: an argv, or one string for ``/bin/sh -c``."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitSource:
+    """A commit to start from. No history of it ever reaches a template.
+
+    ``url`` is what git clones from: a URL as written, or the absolute path of a
+    local repository. ``ref`` is a branch, tag or commit; it is pinned once a session.
+    """
+
+    url: str
+    ref: str = "HEAD"
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """What an agent starts from, in the order in which it is put together.
+
+    ``git``, then ``tree`` over it, then ``patch`` (a unified diff on disk) applied,
+    then each command of ``setup`` run, once per template. ``protect`` are patterns
+    of files that scoring sees as the template has them; None: the default.
+    """
+
+    tree: FileTree = FileTree()
+    git: GitSource | None = None
+    patch: Path | None = None
+    setup: tuple[Command, ...] = ()
+    protect: tuple[str, ...] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a trial's agent may use."""
+    """What a trial's agent may use.
+
+    ``workspace_bytes`` bounds the apparent size of the whole workspace that the
+    agent leaves; None: only what scoring can carry bounds it.
+    """
 
     time_s: float = 600.0
+    workspace_bytes: int | None = None
+
+
+Reveal: TypeAlias = Literal["verdict", "reasons", "full"]
+"""What of an oracle's report leaves the run directory: whether it passed and its score,
+its one-line reason besides, or also the end of its output."""
 
 
 NetworkMode: TypeAlias = Literal["auto", "none", "full"]
@@ -84,11 +126,17 @@ class SandboxSpec:
 
 @dataclass(frozen=True, slots=True)
 class OracleSpec:
-    """One hidden check as authored. ``options`` is raw: the oracle's own model validates it.
+    """One oracle, or one check, as authored. ``options`` is raw: its own model validates it.
 
-    ``name`` is unique in its task. ``assets`` is staged read-only for this
-    oracle alone. ``required`` is already resolved against ``threshold``.
+    ``name`` is unique in its task, among oracles and checks. ``assets`` is staged
+    read-only for this oracle alone. ``required`` is already resolved against
+    ``threshold``; ``advisory`` ones are never required and weigh nothing.
     ``expectation`` is the value of the kind key (argv, tree, table of files …).
+    ``needs`` names oracles and checks before it: unless all of them passed, it is not
+    run and counts as not passed. ``pass_at`` is the score from which it has passed,
+    None where the oracle says so itself. ``network``: whether it may reach one.
+    ``reveal`` is None where the trial's setting decides. ``visible`` tells a check,
+    which the agent may know and run, from an oracle.
     """
 
     kind: str
@@ -100,6 +148,12 @@ class OracleSpec:
     required: bool = True
     timeout_s: float = 300.0
     assets: FileTree = FileTree()
+    advisory: bool = False
+    needs: tuple[str, ...] = ()
+    pass_at: float | None = None
+    network: bool = False
+    reveal: Reveal | None = None
+    visible: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +170,58 @@ class Solution:
 
 
 @dataclass(frozen=True, slots=True)
+class Control:
+    """A known wrong answer, and the name of the oracle or check that must refuse it."""
+
+    name: str
+    answer: Solution
+    fails: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class SkipRule:
+    """When a task is not run at all.
+
+    Without a condition: always. Else unless every condition that is given holds:
+    ``platforms`` (as ``sys.platform``) and ``architectures`` (as
+    ``platform.machine()``) name this machine's, every one of ``commands`` is found,
+    every one of ``variables`` is set and not empty in the environment.
+    """
+
+    reason: str = ""
+    platforms: tuple[str, ...] = ()
+    architectures: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+    @property
+    def conditional(self) -> bool:
+        """Whether there is a condition at all."""
+        return bool(self.platforms or self.architectures or self.commands or self.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class Xfail:
+    """That a task is expected not to pass. ``variants`` are patterns; empty: all variants."""
+
+    reason: str = ""
+    variants: tuple[str, ...] = ()
+    strict: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TaskSpec:
     """One task, ready to be expanded into trials.
 
     ``position`` is where the task stands (for a dataset: the task file, line of
     ``dataset``). ``layer`` is what the task itself sets of repeats, limits and
     sandbox. ``owned`` are the absolute paths that its file names. ``row`` is the
-    number of the dataset's row, from 1. ``digest`` covers everything the file
-    says about this task, not the bytes of the paths it names.
+    number of the dataset's row, from 1, and ``dataset`` the name of its suite: a
+    dataset is a suite of its own. ``slots`` says how many of each named resource one
+    trial holds. ``gated``: whether the file names a gate, which has no effect yet.
+    ``digest`` covers everything the file says about this task, not the bytes of the
+    paths it names.
     """
 
     id: str
@@ -133,12 +231,19 @@ class TaskSpec:
     digest: str
     description: str = ""
     tags: tuple[str, ...] = ()
-    workspace: FileTree = FileTree()
+    workspace: Workspace = Workspace()
+    checks: tuple[OracleSpec, ...] = ()
     solution: Solution | None = None
+    controls: tuple[Control, ...] = ()
     threshold: float | None = None
+    skip: SkipRule | None = None
+    xfail: Xfail | None = None
+    slots: Mapping[str, int] = field(default_factory=dict)
     layer: SettingsLayer = field(default_factory=dict)
     owned: tuple[Path, ...] = ()
     row: int | None = None
+    dataset: str | None = None
+    gated: bool = False
 
     @property
     def directory(self) -> Path:

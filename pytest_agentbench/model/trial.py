@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pytest_agentbench.model.task import Limits, SandboxSpec, TaskSpec
+from pytest_agentbench.model.outcome import Reason
+from pytest_agentbench.model.task import Limits, Reveal, SandboxSpec, TaskSpec
 from pytest_agentbench.model.variant import Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """Why a trial is skipped before anything of it starts. ``reason`` is a skipped one."""
+
+    reason: Reason
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +23,10 @@ class TrialSpec:
     """What one pytest item runs. ``repeat`` counts from 1.
 
     ``lineage`` names, for each resolved path (``limits.time``), the layer that
-    gave it: built-in, experiment, task, variant or command line.
+    gave it: built-in, experiment, task, variant or command line. ``rendered`` is the
+    prompt that a variant's template made of the task's; None without a template.
+    ``exclusion`` is why it is not run at all. ``fault`` is why it cannot be set up (a
+    template that makes nothing of this task): an error of this trial alone.
     """
 
     task: TaskSpec
@@ -23,6 +35,15 @@ class TrialSpec:
     limits: Limits
     sandbox: SandboxSpec
     lineage: Mapping[str, str] = field(default_factory=dict)
+    reveal: Reveal = "reasons"
+    rendered: str | None = None
+    exclusion: Exclusion | None = None
+    fault: str | None = None
+
+    @property
+    def prompt(self) -> str:
+        """What the agent is told to do."""
+        return self.task.prompt if self.rendered is None else self.rendered
 
     @property
     def parameter(self) -> str:

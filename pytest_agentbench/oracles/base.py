@@ -107,6 +107,7 @@ def judged(
     reason: str,
     details: Mapping[str, JsonValue] | None = None,
     output: str = "",
+    sound: bool = True,
 ) -> OracleResult:
     """A result that carries what its entry says of it."""
     return OracleResult(
@@ -119,6 +120,7 @@ def judged(
         output=output,
         required=spec.required,
         weight=spec.weight,
+        sound=sound,
     )
 
 

@@ -68,7 +68,9 @@ class FilesOracle:
     """
 
     kind: ClassVar[str] = "files"
+    names_files: ClassVar[bool] = False
     rehearses: ClassVar[bool] = False
+    judges_words: ClassVar[bool] = False
 
     def validate(self, spec: OracleSpec) -> list[Problem]:
         """What is wrong with the table of files."""

@@ -4,7 +4,8 @@ Knows the standard library and pytest only, and runs on Python 3.9 and later.
 Standard input holds one JSON object: ``pytest`` (the directory that holds it),
 ``path`` (directories of the tests), ``workspace``, ``tests``, ``config``,
 ``report`` (a file that must not exist yet), ``collect`` (whether to list tests
-instead of running them).
+instead of running them), ``files`` (what to collect; empty: all), ``only`` (ids of the
+tests to run, with or without parameters; empty: all).
 
 The report is one row a line: a seal, a blank, a JSON object. ``started`` is the
 first one: until it is written nothing from the workspace can have been imported.
@@ -30,6 +31,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Callable, Dict, Iterator, List, Tuple  # noqa: UP035 - Python 3.9 evaluates them
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     import pytest
 
 Row = Dict[str, object]  # noqa: UP006 - as above
@@ -62,7 +66,7 @@ def main() -> None:
     write = report_writer(request.pop("report"), sealer(key))
     del key
     runner.hookimpl(wrapper=True, tryfirst=True)(Reporter.pytest_runtest_makereport)
-    reporter = Reporter(write, collect=request["collect"])
+    reporter = Reporter(write, collect=request["collect"], only=request["only"])
     write({"event": "started", "pytest": runner.__version__})
     await_reader(_STDOUT)
     leave = os._exit
@@ -101,7 +105,7 @@ def await_reader(stream: int) -> None:
         time.sleep(0.001)
 
 
-def pytest_arguments(request: dict[str, str]) -> list[str]:
+def pytest_arguments(request: dict[str, Any]) -> list[str]:
     """The command line of pytest, which leaves nothing to files that it might find."""
     options = [
         "-c",
@@ -119,7 +123,8 @@ def pytest_arguments(request: dict[str, str]) -> list[str]:
     options += (
         ["--collect-only", "-q"] if request["collect"] else ["--continue-on-collection-errors"]
     )
-    return [*options, request["tests"]]
+    files = [f"{request['tests']}/{name}" for name in request["files"]]
+    return [*options, *(files or [request["tests"]])]
 
 
 def sealer(key: bytes) -> Callable[[bytes], bytes]:
@@ -184,9 +189,10 @@ def _word(value: object, quote: Callable[[str], str]) -> str:
 class Reporter:
     """The pytest plugin that writes the report."""
 
-    def __init__(self, write: Write, *, collect: bool) -> None:
+    def __init__(self, write: Write, *, collect: bool, only: Sequence[str] = ()) -> None:
         self.write = write
         self.collect = collect
+        self.only = set(only)
         self.session_ended = False
         self._raised: Dict[Tuple[str, str], str] = {}  # noqa: UP006 - as above
 
@@ -194,6 +200,22 @@ class Reporter:
         """Note what could not be collected."""
         if report.failed:
             self.write({"event": "uncollected", "id": report.nodeid, "why": _why(report)})
+
+    def pytest_collection_modifyitems(
+        self,
+        config: pytest.Config,
+        items: List[pytest.Item],  # noqa: UP006 - as above
+    ) -> None:
+        """Leave out what does not count: it could take the session down with it."""
+        if not self.only:
+            return
+        kept = [item for item in items if self._counts(item.nodeid)]
+        left = [item for item in items if not self._counts(item.nodeid)]
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
+
+    def _counts(self, name: str) -> bool:
+        return name in self.only or name.partition("[")[0] in self.only
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """List the tests, when asked for."""

@@ -6,6 +6,7 @@ not passed, whatever else was reported, printed or returned.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,11 +14,14 @@ from enum import StrEnum
 from pytest_agentbench.model.contracts import ExpectedTests
 from pytest_agentbench.model.task import JsonValue
 from pytest_agentbench.oracles.base import counted, one_line
+from pytest_agentbench.oracles.pytest_lists import ListedTests
 from pytest_agentbench.oracles.pytest_report import Phase, SuiteReport
 
 ANY_OTHER = "*"
 """Among expected tests: whatever else reports counts too. So is a list from source marked,
 which cannot see inherited or conditional tests."""
+
+NO_LISTS = ListedTests()
 
 _LISTED = 20
 _NAMED = 3
@@ -38,12 +42,13 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a suite's report is worth."""
+    """What a suite's report is worth. ``sound``: the session came to its end, and says so."""
 
     passed: bool
     score: float
     reason: str
     details: Mapping[str, JsonValue] = field(default_factory=dict)
+    sound: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,9 @@ class _Judged:
     why: str = ""
 
 
-def judge(expected: ExpectedTests, report: SuiteReport, ending: str) -> Judgement:
+def judge(
+    expected: ExpectedTests, report: SuiteReport, ending: str, lists: ListedTests = NO_LISTS
+) -> Judgement:
     """Hold a report against what was expected.
 
     ``ending`` says how the process ended, in words: ``exited with 0``.
@@ -63,7 +70,7 @@ def judge(expected: ExpectedTests, report: SuiteReport, ending: str) -> Judgemen
     tests, others = _hold(expected, report)
     counting = [test for test in tests if test.fate is not Fate.LEFT_OUT]
     passed = [test for test in counting if test.fate is Fate.PASSED]
-    score = len(passed) / len(counting) if counting else 0.0
+    score = _weighed(passed, lists) / _weighed(counting, lists) if counting else 0.0
     complete = bool(counting) and len(passed) == len(counting)
     misses: list[JsonValue] = [
         {"test": one_line(test.name), "fate": test.fate.value, "why": one_line(test.why)}
@@ -76,6 +83,10 @@ def judge(expected: ExpectedTests, report: SuiteReport, ending: str) -> Judgemen
         "misses": misses[:_LISTED],
         "pytest_status": report.status,
     }
+    for group in dict.fromkeys(lists.groups.values()):
+        these = [test for test in counting if lists.group_of(test.name) == group]
+        well = sum(test.fate is Fate.PASSED for test in these)
+        details[group] = {"expected": len(these), "passed": well}
     if others:
         details["unexpected_failures"] = [one_line(name) for name in others[:_LISTED]]
     if report.flaw:
@@ -85,7 +96,12 @@ def judge(expected: ExpectedTests, report: SuiteReport, ending: str) -> Judgemen
         score=score,
         reason=_reason(tests, counting, report, ending),
         details=details,
+        sound=report.finished and not report.flaw,
     )
+
+
+def _weighed(tests: Iterable[_Judged], lists: ListedTests) -> float:
+    return math.fsum(lists.weight_of(test.name) for test in tests)
 
 
 def _hold(expected: ExpectedTests, report: SuiteReport) -> tuple[list[_Judged], list[str]]:

@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import ClassVar
 
 from pytest_agentbench.errors import SetupError
-from pytest_agentbench.model.contracts import Sandbox, StagedOracle, Subject
+from pytest_agentbench.model.contracts import ExpectedTests, Sandbox, StagedOracle, Subject
 from pytest_agentbench.model.digest import digest_blobs, digest_value
 from pytest_agentbench.model.run import Completed
 from pytest_agentbench.model.task import Blob, FileTree, OracleSpec
@@ -37,6 +37,17 @@ from pytest_agentbench.oracles.base import (
     unknown_keys,
 )
 from pytest_agentbench.oracles.pytest_judging import ANY_OTHER, judge, uncollected_text
+from pytest_agentbench.oracles.pytest_lists import (
+    LISTS,
+    WEIGHTS,
+    UnknownTests,
+    check_files,
+    check_weights,
+    expected_of,
+    file_of,
+    list_problems,
+    listed_tests,
+)
 from pytest_agentbench.oracles.pytest_report import (
     SIZE_LIMIT,
     SuiteReport,
@@ -51,6 +62,7 @@ _VERSION = 1
 _TESTS, _ASSETS = "oracle", "assets"
 _BOOTSTRAP, _CONFIG = "bootstrap.py", "pytest.ini"
 _CONFIGURATION = b"[pytest]\naddopts =\n"
+_ADVICE_ON_IDS = "ids as pytest prints them, relative to the directory of the hidden tests"
 
 
 class PytestOracle:
@@ -58,16 +70,21 @@ class PytestOracle:
 
     The working directory is the workspace, which is also the last place on
     ``sys.path``. Assets are at ``$ORACLE``. Every expected test must pass; the score
-    is the share that did. Tests that their own marks skip, or that fail as marked,
-    are left out.
+    is the share that did, by ``weights`` (test ids or patterns to numbers, each else 1).
+    Tests that their own marks skip, or that fail as marked, are left out. With
+    ``fail_to_pass`` and ``pass_to_pass`` (ids, relative to the directory) those tests are
+    expected and no others are run; one that is skipped, or fails as marked, has not passed.
     """
 
     kind: ClassVar[str] = "pytest"
+    names_files: ClassVar[bool] = True
     rehearses: ClassVar[bool] = True
+    judges_words: ClassVar[bool] = False
 
     def validate(self, spec: OracleSpec) -> list[Problem]:
         """What is wrong with the entry; files on disk are looked at by ``prepare``."""
-        problems = unknown_keys(spec.options, (), (), "key")
+        problems = unknown_keys(spec.options, (*LISTS, WEIGHTS), (), "key")
+        problems += list_problems(spec)
         at = (self.kind,)
         tree = spec.expectation
         if not isinstance(tree, FileTree):
@@ -92,8 +109,12 @@ class PytestOracle:
                 "holds no test file",
                 advice="name the files test_*.py or *_test.py, as pytest does by default",
             )
+        try:
+            check_files(listed_tests(spec.options), filter(is_test_file, tests))
+        except UnknownTests as error:
+            raise oracle_fault(spec, str(error), advice=_ADVICE_ON_IDS) from error
         files = {**below(_TESTS, tests), **below(_ASSETS, assets), **_program()}
-        says = [self.kind, _VERSION, spec.timeout_s]
+        says = [self.kind, _VERSION, spec.timeout_s, dict(spec.options)]
         return StagedOracle(
             spec=spec, files=files, digest=digest_value([says, digest_blobs(files)])
         )
@@ -107,7 +128,8 @@ class PytestOracle:
         report, completed = await _session(staged, sandbox, collect=True)
         spec = staged.spec
         _require_start(spec, report, completed)
-        if report.uncollected:
+        lists = listed_tests(spec.options)
+        if report.uncollected and not lists.ids:
             raise oracle_fault(
                 spec,
                 "cannot be collected even with the solution applied: "
@@ -119,9 +141,9 @@ class PytestOracle:
             raise oracle_fault(
                 spec, f"cannot be collected: the process {ending}; {last_words(completed)}"
             )
-        if not report.tests:
+        if not (report.tests or report.uncollected):
             raise oracle_fault(spec, f"holds no test (pytest ended with status {report.status})")
-        return replace(staged, expected=report.tests)
+        return replace(staged, expected=_counting(staged, report))
 
     async def check(self, staged: StagedOracle, sandbox: Sandbox, subject: Subject) -> OracleResult:
         """Run the tests once and hold their reports against the expected ones."""
@@ -135,7 +157,7 @@ class PytestOracle:
         if not is_below(sandbox.python, sandbox.workspace):
             _require_start(staged.spec, report, completed)
         ending = _ending(completed, staged.spec.timeout_s)
-        judgement = judge(expected, report, ending)
+        judgement = judge(expected, report, ending, listed_tests(staged.spec.options))
         result = judged(
             staged.spec,
             passed=judgement.passed,
@@ -143,6 +165,7 @@ class PytestOracle:
             reason=judgement.reason,
             details={**judgement.details, "exit_code": completed.exit_code},
             output=output_text(completed),
+            sound=judgement.sound,
         )
         return replace(result, duration_s=perf_counter() - started)
 
@@ -161,6 +184,23 @@ def _tests_of(staged: StagedOracle) -> dict[str, Blob]:
     }
 
 
+def _counting(staged: StagedOracle, report: SuiteReport) -> ExpectedTests:
+    """The collected tests that count."""
+    lists = listed_tests(staged.spec.options)
+    expected: ExpectedTests = report.tests
+    try:
+        if lists.ids:
+            expected = expected_of(lists, report.tests)
+        check_weights(lists, expected)
+    except UnknownTests as error:
+        what = str(error)
+        if report.uncollected:
+            files = uncollected_text(report.uncollected.items())
+            what = f"{what}; what cannot be collected even with the solution applied: {files}"
+        raise oracle_fault(staged.spec, what, advice=_ADVICE_ON_IDS) from error
+    return expected
+
+
 def _listed_from_source(staged: StagedOracle) -> dict[str, str]:
     try:
         found = list_tests({name: blob.data for name, blob in _tests_of(staged).items()})
@@ -174,7 +214,19 @@ def _listed_from_source(staged: StagedOracle) -> dict[str, str]:
             "holds no test that its source shows",
             advice="define test functions, or give the task a solution to collect them with",
         )
-    return {**found, ANY_OTHER: "run"}
+    lists = listed_tests(staged.spec.options)
+    if not lists.ids:
+        return {**found, ANY_OTHER: "run"}
+    try:
+        expected = expected_of(lists, found, from_source=True)
+        check_weights(lists, expected)
+    except UnknownTests as error:
+        raise oracle_fault(
+            staged.spec,
+            f"{error} (as far as the source shows)",
+            advice="the ids that pytest prints, or give the task a solution to collect them with",
+        ) from error
+    return expected
 
 
 async def _session(
@@ -184,6 +236,7 @@ async def _session(
     root = await sandbox.put(staged.files)
     report = posixpath.join(await sandbox.scratch(), f"{secrets.token_hex(8)}.jsonl")
     tests = posixpath.join(root, _TESTS)
+    lists = listed_tests(staged.spec.options)
     request = {
         "pytest": sandbox.pytest_path,
         "path": [
@@ -195,6 +248,8 @@ async def _session(
         "config": posixpath.join(root, _CONFIG),
         "report": report,
         "collect": collect,
+        "files": sorted({file_of(name) for name in lists.ids}),
+        "only": [] if collect else lists.ids,
     }
     has_assets = any(name.startswith(f"{_ASSETS}/") for name in staged.files)
     completed = await sandbox.run(

@@ -54,7 +54,9 @@ class RunOracle:
     """
 
     kind: ClassVar[str] = "run"
+    names_files: ClassVar[bool] = False
     rehearses: ClassVar[bool] = False
+    judges_words: ClassVar[bool] = False
 
     def validate(self, spec: OracleSpec) -> list[Problem]:
         """What is wrong with the command and with ``report``."""

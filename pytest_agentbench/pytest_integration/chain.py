@@ -10,12 +10,10 @@ import time
 import traceback
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from pytest_agentbench.engine.engine import Engine
-from pytest_agentbench.engine.trial import Trial
 from pytest_agentbench.errors import SandboxClosed, TrialError, TrialFault
 from pytest_agentbench.model.contracts import Sandbox
 from pytest_agentbench.model.outcome import Outcome, Reason
@@ -25,6 +23,10 @@ from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.verdict import Verdict
 from pytest_agentbench.pytest_integration.session import SESSION, BenchSession
 from pytest_agentbench.reports.junit import PREFIX, properties
+
+if TYPE_CHECKING:
+    from pytest_agentbench.engine.engine import Engine
+    from pytest_agentbench.engine.trial import Trial
 
 T = TypeVar("T")
 
@@ -123,9 +125,13 @@ class Chain:
         self.record, self.story = self._bench.conclude(
             self.trial, nodeid=self._item.nodeid, attempt=self.attempt
         )
-        # A rerun's test case must not show what an earlier attempt was.
-        others = [one for one in self._item.user_properties if not one[0].startswith(PREFIX)]
-        self._item.user_properties[:] = [*others, *properties(self.record)]
+        replace_properties(self._item, self.record)
+
+
+def replace_properties(item: pytest.Item, record: Record) -> None:
+    """Tell JUnit of the record; a rerun's test case must not show what an earlier attempt was."""
+    others = [one for one in item.user_properties if not one[0].startswith(PREFIX)]
+    item.user_properties[:] = [*others, *properties(record)]
 
 
 def open_chain(request: pytest.FixtureRequest, spec: TrialSpec) -> Chain:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 import pytest
 
 from pytest_agentbench.errors import AgentbenchError, TaskFailed
+from pytest_agentbench.matrix.select import expected_to_fail
 from pytest_agentbench.pytest_integration.paths import relative_to
 from pytest_agentbench.pytest_integration.session import bench_session
 from pytest_agentbench.taskfiles.loader import load_task_file
@@ -48,7 +49,9 @@ class TaskFile(pytest.Module):
                 f"Try: move one of them, or rename {self.misplaced.name} to NAME.task.yaml"
             )
         try:
-            tasks = load_task_file(self.path, rootdir=self.config.rootpath)
+            tasks = load_task_file(
+                self.path, rootdir=self.config.rootpath, sample=bench.settings.sample
+            )
             functions = [(task, bench.trials_of(task)) for task in tasks]
         except AgentbenchError as error:
             raise self.CollectError(str(error)) from error
@@ -68,6 +71,23 @@ class TaskFile(pytest.Module):
         """No class is made here."""
         del name
         return False
+
+
+def parameters(trials: Sequence[TrialSpec]) -> list[object]:
+    """One parameter set per trial, with the marks that its task asks for."""
+    return [pytest.param(trial, id=trial.parameter, marks=_marks(trial)) for trial in trials]
+
+
+def _marks(trial: TrialSpec) -> list[pytest.MarkDecorator]:
+    marks = []
+    if trial.exclusion is not None:
+        marks.append(pytest.mark.skip(reason=trial.exclusion.message))
+    xfail = trial.task.xfail
+    if xfail is not None and expected_to_fail(xfail, trial.variant):
+        # ``raises``: a trial that could not be measured has not failed as expected.
+        strict = {} if xfail.strict is None else {"strict": xfail.strict}
+        marks.append(pytest.mark.xfail(reason=xfail.reason, raises=TaskFailed, **strict))
+    return marks
 
 
 def _function(task: TaskSpec, trials: Sequence[TrialSpec]) -> FunctionType:

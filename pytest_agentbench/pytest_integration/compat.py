@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +29,30 @@ def guard_conftests(
     pluginmanager._is_in_confcutdir = is_in_confcutdir  # type: ignore[method-assign]  # noqa: SLF001
 
 
+def mark_expression(text: str) -> Callable[[pytest.Item], bool]:
+    """What ``-m text`` would select. Raises ``ValueError`` where ``text`` is no expression."""
+    from _pytest.mark import MarkMatcher, expression
+
+    # Until pytest 9 it was an exception of pytest's own.
+    broken = getattr(expression, "ParseError", SyntaxError)
+    try:
+        compiled = expression.Expression.compile(text)
+    except (SyntaxError, broken) as error:
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ValueError(said) from error
+    return lambda item: compiled.evaluate(MarkMatcher.from_markers(item.iter_markers()))
+
+
+def marks_fault(text: str) -> str | None:
+    """What is wrong with an expression as of ``-m``; None where nothing is."""
+    try:
+        mark_expression(text)
+    except ValueError as error:
+        # Until pytest 9 the words began with the column.
+        return re.sub(r"^at column \d+: ", "", str(error))
+    return None
+
+
 def is_worker(config: pytest.Config) -> bool:
     """Whether this process is an xdist worker."""
     return hasattr(config, "workerinput")
@@ -38,6 +63,11 @@ def is_controller(config: pytest.Config) -> bool:
     if is_worker(config) or not config.pluginmanager.hasplugin("xdist"):
         return False
     return bool(config.getoption("tx", None)) and config.getoption("dist", "no") != "no"
+
+
+def runs_everywhere(config: pytest.Config) -> bool:
+    """Whether every xdist worker is to run every item."""
+    return bool(config.getoption("dist", "no") == "each")
 
 
 def worker_input(config: pytest.Config, key: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_agentbench.errors import AgentbenchError
+from pytest_agentbench.errors import AgentbenchError, UsageError
 from pytest_agentbench.pytest_integration import compat
 from pytest_agentbench.pytest_integration.options import session_settings, task_claims
 from pytest_agentbench.pytest_integration.signals import Interruption, terminate
@@ -30,7 +30,8 @@ class Doorman:
         self._config = config
         self._run_id: str | None = None
         self._ledger: Ledger | None = None
-        self._broken: set[str] = set()
+        self._expected = 0
+        self._planned = 0
         self._workers: set[int] = set()
         self._interruption = Interruption()
 
@@ -43,30 +44,49 @@ class Doorman:
         node.workerinput[RUN_ID] = self._run_id
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self, specs: Sequence[object]) -> None:
+        """Remember how many workers are going to plan."""
+        self._expected = len(specs)
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """Open the ledger, before any worker starts an agent."""
-        if self._ledger is None:
-            if not self._holds_trials(ids):
-                return
-            self._ledger = self._open_ledger()
-        self._ledger.read_plans()
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Remember task files that a worker could not collect."""
-        if report.failed and self._holds_trials([report.nodeid]):
-            self._broken.add(report.nodeid)
-
-    def _open_ledger(self) -> Ledger:
-        from pytest_agentbench.pytest_integration.ledger import Ledger
-
-        settings = session_settings(self._config)
+        """Open the ledger, before any worker starts an agent; say what is to be run."""
+        self._planned += 1
         try:
-            ledger = Ledger.open(self._config, settings, self._run_id or "", broken=self._broken)
+            if self._ledger is not None:
+                self._ledger.read_plans()
+            elif self._holds_trials(ids):
+                self._ledger = self._open_ledger()
         except AgentbenchError as error:
             raise pytest.UsageError(str(error)) from error
-        self._config.pluginmanager.register(ledger, "agentbench-ledger")
+        if self._ledger is not None and self._planned == self._expected:
+            self._tell(self._ledger.announce())
+
+    def _open_ledger(self) -> Ledger:
+        from pytest_agentbench.pytest_integration.experiments import choose
+        from pytest_agentbench.pytest_integration.ledger import Ledger
+
+        config = self._config
+        if compat.runs_everywhere(config):
+            raise UsageError(
+                "every worker would run, and pay for, every trial",
+                where="--dist=each",
+                advice="--dist=load, which divides the trials among the workers",
+            )
+        settings = session_settings(config)
+        experiment = choose(settings).experiment
+        ledger = Ledger.open(config, settings, self._run_id or "", experiment)
+        config.pluginmanager.register(ledger, "agentbench-ledger")
         self._interruption.install(worker=False)
         return ledger
+
+    def _tell(self, lines: Sequence[str]) -> None:
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None or self._config.option.verbose < 0:
+            return
+        # On a terminal the cursor stands behind xdist's line on its workers.
+        for line in ["", *lines] if reporter.isatty else lines:
+            reporter.write_line(line)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self, node: Any) -> None:  # noqa: ANN401 - xdist has no types

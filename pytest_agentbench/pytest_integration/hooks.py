@@ -10,17 +10,29 @@ import pytest
 from pytest_agentbench.errors import AgentbenchError, TaskFailed, TrialError
 from pytest_agentbench.matrix.order import SessionOrder
 from pytest_agentbench.model.outcome import Outcome
+from pytest_agentbench.model.plan import Plan
 from pytest_agentbench.model.record import Record
 from pytest_agentbench.pytest_integration import compat
-from pytest_agentbench.pytest_integration.chain import CHAIN, Chain
-from pytest_agentbench.pytest_integration.collect import TRIALS_ATTRIBUTE
-from pytest_agentbench.pytest_integration.ledger import Ledger
+from pytest_agentbench.pytest_integration.chain import CHAIN, Chain, replace_properties
+from pytest_agentbench.pytest_integration.collect import TRIALS_ATTRIBUTE, TaskFile, parameters
+from pytest_agentbench.pytest_integration.narrowing import Narrowing
 from pytest_agentbench.pytest_integration.options import task_claims
 from pytest_agentbench.pytest_integration.paths import relative_to
-from pytest_agentbench.pytest_integration.reporting import attach, headline, move_time, unstarted
+from pytest_agentbench.pytest_integration.planning import Planning, deselection
+from pytest_agentbench.pytest_integration.reporting import (
+    attach,
+    attached,
+    expecting,
+    headline,
+    move_time,
+    unstarted,
+)
 from pytest_agentbench.pytest_integration.session import BenchSession
 from pytest_agentbench.pytest_integration.signals import Interruption
+from pytest_agentbench.reports.header import header_lines
+from pytest_agentbench.reports.junit import PREFIX
 from pytest_agentbench.results.plans import write_process_plan
+from pytest_agentbench.taskfiles import parsed
 
 if TYPE_CHECKING:
     from pytest_agentbench.model.trial import TrialSpec
@@ -34,14 +46,16 @@ class SessionHooks:
     def __init__(self, bench: BenchSession) -> None:
         self._bench = bench
         self._interruption = Interruption()
-        self._collected: list[tuple[pytest.Item, TrialSpec]] = []
+        self._narrowing = Narrowing(bench.config, bench.broken)
+        self._planning = Planning(bench, self._narrowing)
+        self._plan: Plan | None = None
+        self._collected: list[pytest.Item] = []
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """One parameter set per trial: ``fix-bug[codex-r1]``."""
         trials: Sequence[TrialSpec] | None = getattr(metafunc.function, TRIALS_ATTRIBUTE, None)
         if trials is not None:
-            ids = [trial.parameter for trial in trials]
-            metafunc.parametrize(_PARAMETER, trials, ids=ids, indirect=True)
+            metafunc.parametrize(_PARAMETER, parameters(trials), indirect=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -52,7 +66,7 @@ class SessionHooks:
         trials = {
             place: spec for place, item in enumerate(items) if (spec := trial_of(item)) is not None
         }
-        self._collected = [(items[place], spec) for place, spec in trials.items()]
+        self._collected = [items[place] for place in trials]
         order = SessionOrder(trials.values())
         ranked = sorted(trials, key=lambda place: order.key(trials[place]))
         for place, item in zip(trials, [items[place] for place in ranked], strict=True):
@@ -60,26 +74,37 @@ class SessionHooks:
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Keep deselected trials in the plan."""
+        why = deselection(self._bench.config)
         for item in items:
             spec = trial_of(item)
             if spec is not None:
-                self._bench.plan_item(item, spec, deselected="deselected")
+                self._planning.enter(item, spec, deselected=why)
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Write the plan, and read every oracle before the first agent starts."""
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> Generator[None]:
+        """Write the plan; once all others are done, read every oracle before the first agent.
+
+        The plan comes first: an xdist worker tells its controller in this hook that it is
+        ready, and the controller wants to read the plan.
+        """
+        parsed.keep()
         selected = []
         for item in session.items:
             spec = trial_of(item)
             if spec is not None:
-                self._bench.plan_item(item, spec, deselected=None)
+                self._planning.enter(item, spec)
                 selected.append(spec)
-        self._plan_removed()
-        if not selected or self._runs_nothing(session):
-            return
-        self._write_plan()
-        self._interruption.install(worker=compat.is_worker(session.config))
-        self._bench.start_engine(selected)
+        for item in self._collected:
+            if (spec := trial_of(item)) is not None:
+                self._planning.enter_removed(item, spec)
+        runs = bool(selected) and not self._runs_nothing(session)
+        if self._collected:
+            self._settle_plan(runs=runs)
+        yield
+        startable = [spec for spec in selected if spec.exclusion is None]
+        if runs and startable:
+            self._interruption.install(worker=compat.is_worker(session.config))
+            self._bench.start_engine(startable)
 
     @staticmethod
     def _runs_nothing(session: pytest.Session) -> bool:
@@ -91,52 +116,61 @@ class SessionHooks:
         if any(session.config.getoption(name, default=False) for name in shows):
             return True
         goes_on = session.config.getoption("continue_on_collection_errors", default=False)
-        return bool(session.testsfailed) and not goes_on
+        # xdist runs what could be collected, whatever could not be.
+        return bool(session.testsfailed) and not goes_on and not compat.is_worker(session.config)
 
-    def _plan_removed(self) -> None:
-        """Enter trials that somebody took away without saying so (plugins that shard do)."""
-        for item, spec in self._collected:
-            if item.nodeid not in self._bench.planned:
-                self._bench.plan_item(item, spec, deselected="removed by a plugin")
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """See what a task file holds; innermost of all, before ``--lf`` takes some of it away."""
+        report = yield
+        if isinstance(collector, TaskFile):
+            self._narrowing.made(report)
+        return report
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Remember task files that could not be collected: their trials are in no plan."""
-        if report.failed and task_claims(self._bench.config).claims(
-            self._bench.config.rootpath / report.nodeid
-        ):
-            self._bench.broken.add(report.nodeid)
+        """See what is left of a task file, and remember those that could not be collected."""
+        self._narrowing.told(report)
 
-    def _write_plan(self) -> None:
+    def _settle_plan(self, *, runs: bool) -> None:
+        """Make the plan, and write it where anything is to run. Raises pytest's ``UsageError``."""
         bench, config = self._bench, self._bench.config
+        plan = self._plan = self._planning.plan()
+        worker = compat.is_worker(config)
+        if plan.refusal is not None:
+            if not worker:
+                raise pytest.UsageError(plan.refusal)
+            # An exception here would take the worker away without a word: its controller
+            # reads the refusal in the plan.
+            bench.refusal = plan.refusal
+        if not runs:
+            return
         try:
-            if not compat.is_worker(config):
-                ledger = Ledger.open(config, bench.settings, bench.run_id, broken=bench.broken)
+            if not worker:
+                from pytest_agentbench.pytest_integration.ledger import Ledger
+
+                experiment = bench.experiment()
+                ledger = Ledger.open(config, bench.settings, bench.run_id, experiment, plan=plan)
                 config.pluginmanager.register(ledger, "agentbench-ledger")
-                ledger.plans["main"] = bench.plan()
-            write_process_plan(bench.run_directory(), compat.worker_name(config), bench.plan())
+            write_process_plan(bench.run_directory(), compat.worker_name(config), plan)
         except AgentbenchError as error:
-            if not compat.is_worker(config):
+            if not worker:
                 raise pytest.UsageError(str(error)) from error
-            # An exception here would take the worker away without a word.
             bench.refusal = str(error)
 
-    def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> str | None:
+    def pytest_report_collectionfinish(self) -> list[str] | None:
         """Say what is about to be run, and where nothing will isolate it."""
-        trials = [spec for item in items if (spec := trial_of(item)) is not None]
-        if not trials or self._bench.config.option.verbose < 0:
+        bench = self._bench
+        if self._plan is None or bench.config.option.verbose < 0:
             return None
-        experiment = self._bench.experiment()
-        variants = ", ".join(dict.fromkeys(spec.variant.name for spec in trials))
-        drivers = sorted({spec.sandbox.driver for spec in trials})
-        walls = ", ".join(f"{name} (unisolated)" if name == "local" else name for name in drivers)
-        count = "1 trial" if len(trials) == 1 else f"{len(trials)} trials"
-        line = f"agentbench: {count} of {variants} ({experiment.source}); sandbox: {walls}"
-        over = task_claims(self._bench.config).passed_over()
-        if over:
-            names = ", ".join(relative_to(path, self._bench.settings.rootdir) for path in over[:5])
+        lines = header_lines(self._plan, bench.experiment(), label=bench.settings.label)
+        over = task_claims(bench.config).passed_over()
+        if lines and over:
+            names = ", ".join(relative_to(path, bench.settings.rootdir) for path in over[:5])
             more = f" and {len(over) - 5} more" if len(over) > 5 else ""  # noqa: PLR2004
-            line += f"\nagentbench: no task files, for they have no key of ours: {names}{more}"
-        return line
+            lines.append(f"agentbench: no task files, for they have no key of ours: {names}{more}")
+        return lines
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -149,9 +183,15 @@ class SessionHooks:
             return report
         chain = item.stash.get(CHAIN, None)
         if chain is not None and chain.record is not None:
-            self._dress(report, call, chain, chain.record)
+            self._dress(report, call, chain, expecting(chain.record, report))
         elif report.when == "setup" and not report.passed:
-            attach(report, unstarted(report, spec))
+            never_ran = expecting(unstarted(report, call, spec), report)
+            attach(report, never_ran)
+            replace_properties(item, never_ran)
+        record = attached(report)
+        if record is not None and record.expected is not None:
+            # JUnit's writer takes what stands on the item when the teardown is reported.
+            item.user_properties.append((f"{PREFIX}expected", record.expected))
         if report.when == "teardown" and chain is not None:
             del item.stash[CHAIN]
         return report

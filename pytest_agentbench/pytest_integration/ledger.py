@@ -7,6 +7,7 @@ and plans only.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -14,17 +15,17 @@ from typing import Self
 import pytest
 
 from pytest_agentbench.engine.environment import secrets_in
-from pytest_agentbench.engine.recording import HARNESS, bare_record
-from pytest_agentbench.errors import StoreError
+from pytest_agentbench.engine.planned import HARNESS, bare_record
+from pytest_agentbench.errors import StoreError, UsageError
 from pytest_agentbench.model.outcome import Outcome, Reason
 from pytest_agentbench.model.plan import Plan
 from pytest_agentbench.model.record import Record
 from pytest_agentbench.model.rollup import Rollup
 from pytest_agentbench.model.variant import Experiment
-from pytest_agentbench.pytest_integration.options import chosen_parts
 from pytest_agentbench.pytest_integration.paths import relative_to
 from pytest_agentbench.pytest_integration.reporting import attached
-from pytest_agentbench.redaction import Redactor
+from pytest_agentbench.redaction import Redactor, printable
+from pytest_agentbench.reports.header import header_lines
 from pytest_agentbench.reports.terminal import summary_lines
 from pytest_agentbench.reports.view import build_view
 from pytest_agentbench.results.manifest import (
@@ -38,9 +39,8 @@ from pytest_agentbench.results.manifest import (
 from pytest_agentbench.results.plans import agree, merge, read_process_plans, write_plan
 from pytest_agentbench.results.rescue import RescueStore
 from pytest_agentbench.results.rundir import RunDirectory, check_writable
-from pytest_agentbench.settings import Settings
+from pytest_agentbench.settings import OPTIONS, Settings
 from pytest_agentbench.stats.rollup import roll_up
-from pytest_agentbench.taskfiles.experiment import load_experiment
 
 _CRASHED = "???"
 """Phase of the report that xdist makes for the item that a dead worker was running."""
@@ -55,13 +55,11 @@ class Ledger:
         settings: Settings,
         run: RunDirectory,
         experiment: Experiment,
-        broken: set[str],
     ) -> None:
         self._config = config
         self._settings = settings
         self._run = run
         self._experiment = experiment
-        self._broken = broken
         self._interrupted = False
         self.plans: dict[str, Plan] = {}
         self._store = RescueStore(run.records)
@@ -73,17 +71,27 @@ class Ledger:
 
     @classmethod
     def open(
-        cls, config: pytest.Config, settings: Settings, run_id: str, *, broken: set[str]
+        cls,
+        config: pytest.Config,
+        settings: Settings,
+        run_id: str,
+        experiment: Experiment,
+        *,
+        plan: Plan | None = None,
     ) -> Self:
         """Begin a run, before anything is spent.
 
-        ``broken`` collects the task files that could not be collected. Raises
-        ``AgentbenchError`` where the run cannot be stored.
+        ``plan`` is that of this process; without one, those that the workers have written
+        are read. Raises ``AgentbenchError`` where the run cannot be stored, or where a
+        plan refuses to be run.
         """
         check_writable(settings.results)
         run = RunDirectory.create(settings.results, run_id=run_id)
-        experiment = load_experiment(settings.rootdir, settings.experiment)
-        ledger = cls(config, settings, run, experiment, broken)
+        ledger = cls(config, settings, run, experiment)
+        if plan is None:
+            ledger.read_plans()
+        else:
+            ledger.plans["main"] = plan
         trouble = run.point_latest()
         if trouble is not None:
             ledger.troubles.append(trouble)
@@ -109,7 +117,7 @@ class Ledger:
         self._enter_missing(plan)
         self._store.close()
         self.troubles.extend(self._store.trouble)
-        self._rollup = roll_up(plan, self._records, narrowed=self._narrowed())
+        self._rollup = roll_up(plan, self._records)
         internal = any(record.reason is Reason.INTERNAL for record in self._records)
         if internal or self._rollup.unplanned:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
@@ -129,18 +137,30 @@ class Ledger:
             every_task=reporter.verbosity > 0,
             trouble=self.troubles,
         )
-        reporter.section("agentbench")
+        label = self._settings.label
+        reporter.section(f"agentbench: {printable(label)}" if label else "agentbench")
         if self._experiment.implicit:
             reporter.write_line(self._experiment.source)
         for line in summary_lines(view, width=reporter._tw.fullwidth):  # noqa: SLF001
             reporter.write_line(line.text, **({line.style: True} if line.style else {}))
 
     def read_plans(self) -> None:
-        """Take in what the processes have planned; kept here, since files may be deleted."""
+        """Take in what the processes have planned; kept here, since files may be deleted.
+
+        Raises ``UsageError`` where a plan says that nothing of it may be run.
+        """
         try:
             self.plans |= read_process_plans(self._run)
         except StoreError as error:
             self.troubles.append(str(error))
+        for plan in self.plans.values():
+            if plan.refusal is not None:
+                raise UsageError(plan.refusal)
+
+    def announce(self) -> list[str]:
+        """The header's lines, once all processes have planned."""
+        self.write_manifest()
+        return header_lines(merge(self.plans), self._experiment, label=self._settings.label)
 
     def _settle_plan(self) -> Plan:
         if not self.plans:
@@ -152,20 +172,6 @@ class Ledger:
         except StoreError as error:
             self.troubles.append(str(error))
         return plan
-
-    def _narrowed(self) -> list[str]:
-        """What made the plan smaller than the suite, besides deselection."""
-        found = []
-        if self._broken:
-            count = len(self._broken)
-            noun = "task file" if count == 1 else "task files"
-            found.append(f"{count} {noun} could not be collected")
-        chosen = chosen_parts(self._config)
-        if chosen:
-            found.append(f"selected by path: {', '.join(chosen)}")
-        if self._config.getoption("lf", default=False):
-            found.append("selected by --lf")
-        return found
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Tell an interruption from a session that stops by itself (``-x``)."""
@@ -189,25 +195,46 @@ class Ledger:
                 record = bare_record(trial, outcome=Outcome.CANCELLED, reason=reason)
             self.enter(record)
 
+    def _options(self) -> dict[str, str]:
+        """What was asked for, on the command line or in the ini file, by option."""
+        asked = {
+            option.name: given
+            for option in OPTIONS
+            if (given := self._config.getoption(option.key) or self._config.getini(option.key))
+        }
+        texts = [
+            " ".join(map(str, one)) if isinstance(one, list) else str(one) for one in asked.values()
+        ]
+        return dict(zip(asked, self._portable(texts), strict=True))
+
+    def _portable(self, texts: Iterable[str]) -> list[str]:
+        return portable_arguments(
+            list(texts),
+            rootdir=self._settings.rootdir,
+            home=Path.home(),
+            redactor=Redactor(self._secrets()),
+        )
+
     def _secrets(self) -> set[str]:
         variants = self._experiment.variants
         return {secret for one in variants for secret in secrets_in(one.env, os.environ)}
 
     def write_manifest(self, status: int | None = None) -> None:
         """Write the manifest as far as it is known; ``status`` is the session's exit status."""
+        plan = merge(self.plans)
         manifest = RunManifest(
             run_id=self._run.run_id,
             harness=HARNESS,
             pytest=pytest.__version__,
             python=python_version(),
             platform=platform_name(),
-            arguments=portable_arguments(
-                self._config.invocation_params.args,
-                rootdir=self._settings.rootdir,
-                home=Path.home(),
-                redactor=Redactor(self._secrets()),
-            ),
+            label=self._settings.label,
+            arguments=self._portable(self._config.invocation_params.args),
+            options=self._options(),
             experiment=self._experiment.source,
+            experiment_files=self._portable(map(str, self._experiment.files)),
+            baseline=self._experiment.baseline,
+            suites=plan.suites,
             variants=[variant.name for variant in self._experiment.variants],
             sandboxes=sorted({r.sandbox.driver for r in self._records if r.sandbox}),
             started_at=self._started.isoformat(),
@@ -215,7 +242,7 @@ class Ledger:
             exit_status=status,
             counts=None if self._rollup is None else _counts(self._rollup),
             complete=None if self._rollup is None else self._rollup.complete,
-            narrowed=self._narrowed(),
+            narrowed=plan.narrowed,
             trouble=self.troubles,
         )
         try:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
 import pytest
 
 from pytest_agentbench.errors import AgentbenchError, UsageError
-from pytest_agentbench.registry import sandbox_names
+from pytest_agentbench.registry import agent_names, sandbox_names
 from pytest_agentbench.settings import (
     DEFAULT_TASK_DIRECTORIES,
     OPTIONS,
     PREFIX,
+    OptionKind,
     Settings,
     read_settings,
 )
 from pytest_agentbench.taskfiles.claims import Claims
 
+_INI: Mapping[OptionKind, tuple[Literal["string", "args", "linelist", "bool"], object]] = {
+    "text": ("string", ""),
+    "words": ("args", []),
+    "lines": ("linelist", []),
+    "flag": ("bool", False),
+}
+_CHOOSING = ("experiment", "variant", "agent", "model", "repeats", "set")
+"""Options that change what an experiment means: typed, it is loaded before anything else."""
 _CLAIMS: pytest.StashKey[Claims] = pytest.StashKey()
 
 
@@ -22,8 +34,19 @@ def add_options(parser: pytest.Parser) -> None:
     """One group of options, and an ini key for each."""
     group = parser.getgroup(PREFIX, "tasks for coding agents (agentbench)")
     for option in OPTIONS:
-        group.addoption(option.flag, dest=option.key, metavar=option.metavar, help=option.help)
-        parser.addini(option.key, f"default of {option.flag}", default="")
+        if option.kind == "flag":
+            group.addoption(option.flag, dest=option.key, action="store_true", help=option.help)
+        else:
+            action = "store" if option.kind == "text" else "append"
+            group.addoption(
+                option.flag,
+                dest=option.key,
+                action=action,
+                metavar=option.metavar,
+                help=option.help,
+            )
+        kind, default = _INI[option.kind]
+        parser.addini(option.key, f"default of {option.flag}", type=kind, default=default)
     parser.addini(
         f"{PREFIX}_tasks",
         "directories, relative to the root directory, in which every YAML file is a task file "
@@ -66,21 +89,34 @@ def chosen_parts(config: pytest.Config) -> list[str]:
 
 
 def check_settings(config: pytest.Config) -> None:
-    """Refuse wrong values before anything is collected. Raises pytest's ``UsageError``."""
+    """Refuse wrong values before anything is collected. Raises pytest's ``UsageError``.
+
+    What only an experiment can tell is checked here where the command line asks for it,
+    and with the first task file else: a session without any must not load one.
+    """
     try:
         settings = session_settings(config)
-        known = ("auto", *sandbox_names())
-        if settings.sandbox is not None and settings.sandbox not in known:
-            raise UsageError(
-                f"unknown sandbox {settings.sandbox!r}; known: {', '.join(known)}",
-                where=f"--{PREFIX}-sandbox",
-            )
-        if config.getoption(f"{PREFIX}_experiment"):
-            from pytest_agentbench.taskfiles.experiment import load_experiment
+        _check_name("sandbox", settings.sandbox, ("auto", *sandbox_names()))
+        _check_name("agent", settings.agent, agent_names())
+        if any(config.getoption(f"{PREFIX}_{name}") for name in _CHOOSING):
+            from pytest_agentbench.pytest_integration.experiments import choose
 
-            load_experiment(settings.rootdir, settings.experiment)
+            choose(settings)
     except AgentbenchError as error:
         raise pytest.UsageError(str(error)) from error
+
+
+def _check_name(option: str, value: str | None, known: Sequence[str]) -> None:
+    if value is None or value in known:
+        return
+    from difflib import get_close_matches
+
+    close = get_close_matches(value, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ";"
+    raise UsageError(
+        f"unknown {option} {value!r}{hint} known: {', '.join(known)}",
+        where=f"--{PREFIX}-{option}",
+    )
 
 
 def session_settings(config: pytest.Config) -> Settings:
@@ -89,6 +125,6 @@ def session_settings(config: pytest.Config) -> Settings:
         config.rootpath,
         config.invocation_params.dir,
         chosen={option.name: config.getoption(option.key) for option in OPTIONS},
-        ini=lambda key: str(config.getini(key)),
+        ini=config.getini,
         task_directories=task_directories(config),
     )

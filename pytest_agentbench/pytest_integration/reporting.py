@@ -6,13 +6,17 @@ from typing import cast
 
 import pytest
 
-from pytest_agentbench.engine.recording import bare_record, plan_trial
+from pytest_agentbench.engine.planned import bare_record, plan_trial
 from pytest_agentbench.model.outcome import Outcome, Reason
 from pytest_agentbench.model.record import Record
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.redaction import printable
 
 _ATTRIBUTE = "agentbench"
+
+_STRICT_XPASS = "[XPASS(strict)]"
+"""How the text of pytest's report begins where a test passed that must not: it says it nowhere
+else."""
 
 
 def attach(report: pytest.TestReport, record: Record) -> None:
@@ -61,22 +65,28 @@ def headline(
     return cast("str", told)
 
 
-def unstarted(report: pytest.TestReport, spec: TrialSpec) -> Record:
+def expecting(record: Record, report: pytest.TestReport) -> Record:
+    """The record with what was expected of its task; the outcome stays as it was measured."""
+    expected = None
+    if getattr(report, "wasxfail", None) is not None:
+        expected = "xpass" if report.passed else "xfail"
+    elif report.failed and str(report.longrepr).startswith(_STRICT_XPASS):
+        expected = "xpass"
+    if expected is None or (report.when != "call" and expected == "xpass"):
+        return record
+    return record.model_copy(update={"expected": expected})
+
+
+def unstarted(report: pytest.TestReport, call: pytest.CallInfo[None], spec: TrialSpec) -> Record:
     """The record of a trial that never began: skipped, or a fixture of the user's broke."""
     planned = plan_trial(spec, printable(report.nodeid), None)
-    if report.skipped:
-        expected = getattr(report, "wasxfail", None)
-        if expected is not None:
-            why = f"xfail: {expected}"
-        elif isinstance(report.longrepr, tuple):
-            why = report.longrepr[2]
-        else:
-            why = str(report.longrepr)
+    not_run = call.excinfo is not None and call.excinfo.errisinstance(
+        (pytest.skip.Exception, pytest.xfail.Exception)
+    )
+    if report.skipped and not_run:
+        reason, message = _why_skipped(report, spec)
         return bare_record(
-            planned,
-            outcome=Outcome.SKIPPED,
-            reason=Reason.SKIP,
-            message=printable(why.removeprefix("Skipped: "), 1_000),
+            planned, outcome=Outcome.SKIPPED, reason=reason, message=printable(message, 1_000)
         )
     crash = getattr(report.longrepr, "reprcrash", None)
     why = crash.message if crash is not None else str(report.longrepr)
@@ -86,3 +96,16 @@ def unstarted(report: pytest.TestReport, spec: TrialSpec) -> Record:
         reason=Reason.SETUP,
         message=printable(f"a fixture failed before the trial: {why}", 1_000),
     )
+
+
+def _why_skipped(report: pytest.TestReport, spec: TrialSpec) -> tuple[Reason, str]:
+    expected = getattr(report, "wasxfail", None)
+    if expected is not None:
+        return Reason.SKIP, f"xfail: {expected}"
+    why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    message = why.removeprefix("Skipped: ")
+    exclusion = spec.exclusion
+    # A mark or a fixture of the user's may have been quicker than the task's own words.
+    if exclusion is not None and message == exclusion.message:
+        return exclusion.reason, message
+    return Reason.SKIP, message

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_agentbench.engine.engine import Engine
-from pytest_agentbench.engine.recording import plan_trial, record_trial
-from pytest_agentbench.engine.trial import Trial
-from pytest_agentbench.engine.words import last_words, trial_output
-from pytest_agentbench.errors import AgentbenchError, DefinitionError, StoreError
-from pytest_agentbench.matrix.expand import expand
-from pytest_agentbench.model.outcome import Outcome
-from pytest_agentbench.model.plan import Plan, PlannedTrial
-from pytest_agentbench.model.record import Record
-from pytest_agentbench.model.task import SettingsLayer, TaskSpec
+from pytest_agentbench.errors import AgentbenchError, DefinitionError
+from pytest_agentbench.matrix.expand import Exclude, expand, repeats_lowered
+from pytest_agentbench.matrix.select import exclusion_of
+from pytest_agentbench.model.task import TaskSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.variant import Experiment
 from pytest_agentbench.pytest_integration import compat
 from pytest_agentbench.pytest_integration.controller import RUN_ID
+from pytest_agentbench.pytest_integration.experiments import Chosen, choose
 from pytest_agentbench.pytest_integration.options import session_settings
 from pytest_agentbench.pytest_integration.paths import relative_to
-from pytest_agentbench.redaction import Redactor, printable
-from pytest_agentbench.reports.story import describe_changes, story
-from pytest_agentbench.results.artifacts import keep_artifacts
 from pytest_agentbench.results.rundir import RunDirectory, fresh_run_id
-from pytest_agentbench.settings import Settings
-from pytest_agentbench.taskfiles.experiment import load_experiment
+from pytest_agentbench.settings import PREFIX, Settings
+
+if TYPE_CHECKING:
+    from pytest_agentbench.engine.engine import Engine
+    from pytest_agentbench.engine.trial import Trial
+    from pytest_agentbench.model.record import Record
 
 SESSION: pytest.StashKey[BenchSession] = pytest.StashKey()
 
@@ -46,11 +43,11 @@ class BenchSession:
         self.run_id = compat.worker_input(config, RUN_ID) or fresh_run_id()
         self.refusal: str | None = None
         self.internal_error = False
-        self.planned: dict[str, PlannedTrial] = {}
         self.tasks: dict[str, TaskSpec] = {}
         self.broken: set[str] = set()
         self.leftover: tuple[Path, ...] = ()
-        self._experiment: Experiment | AgentbenchError | None = None
+        self._chosen: Chosen | AgentbenchError | None = None
+        self._fewer_repeats = False
         self._tags: set[str] = set()
         self._attempts: Counter[str] = Counter()
         self._engine: Engine | None = None
@@ -71,30 +68,57 @@ class BenchSession:
             if tag not in self._tags:
                 self._tags.add(tag)
                 self.config.addinivalue_line("markers", f"{tag}: tag of agentbench tasks")
-        return expand(task, experiment, self._command_line())
+        chosen = self._choice()
+        if repeats_lowered(task, experiment, chosen.command_line, chosen.ini):
+            self._fewer_repeats = True
+        return expand(
+            task,
+            experiment,
+            chosen.command_line,
+            ini=chosen.ini,
+            exclusion=self._exclusion_of(task),
+        )
+
+    def _exclusion_of(self, task: TaskSpec) -> Exclude | None:
+        """What says, by a trial's walls, why it is not run; None where nothing can."""
+        rule = task.skip
+        if rule is None or self.settings.include_skipped:
+            return None
+        from pytest_agentbench.pytest_integration.machine import this_machine
+
+        return lambda walls: exclusion_of(rule, this_machine(walls))
 
     def experiment(self) -> Experiment:
-        """The experiment file's variants. Raises its error; in full only the first time."""
-        if self._experiment is None:
+        """The experiment's variants that run. Raises its error; in full only the first time."""
+        return self._choice().experiment
+
+    def narrowed_by_options(self) -> list[str]:
+        """Which options made the plan smaller than the experiment, in words."""
+        found = list(self._choice().narrowed)
+        if self._fewer_repeats:
+            said = (one.said for one in self.settings.typed if one.path == "repeats")
+            found.append(f"repeats lowered by {next(said)}")
+        sample = self.settings.sample
+        if sample is not None and any(task.dataset is not None for task in self.tasks.values()):
+            found.append(f"datasets sampled by --{PREFIX}-sample={sample}")
+        return found
+
+    def _choice(self) -> Chosen:
+        if self._chosen is None:
             try:
-                self._experiment = load_experiment(self.settings.rootdir, self.settings.experiment)
+                self._chosen = choose(self.settings)
             except AgentbenchError as error:
                 where = error.where if not isinstance(error, DefinitionError) else ""
-                self._experiment = AgentbenchError(
-                    "the experiment file is wrong, see the first error above", where=where
+                self._chosen = AgentbenchError(
+                    "the experiment file is wrong, see the first error above"
+                    if isinstance(error, DefinitionError)
+                    else "see the first error above",
+                    where=where,
                 )
                 raise
-        if isinstance(self._experiment, AgentbenchError):
-            raise self._experiment
-        return self._experiment
-
-    def plan_item(self, item: pytest.Item, spec: TrialSpec, *, deselected: str | None) -> None:
-        """Enter one collected item into the plan."""
-        self.planned[item.nodeid] = plan_trial(spec, printable(item.nodeid), deselected)
-
-    def plan(self) -> Plan:
-        """All that was collected, in the order in which it is to run."""
-        return Plan(trials=list(self.planned.values()))
+        if isinstance(self._chosen, AgentbenchError):
+            raise self._chosen
+        return self._chosen
 
     def run_directory(self) -> RunDirectory:
         """The run's directory, made when it is first asked for. Raises ``StoreError``."""
@@ -113,8 +137,9 @@ class BenchSession:
         from pytest_agentbench.wiring import build_engine
 
         tasks = {spec.task.id: spec.task for spec in selected}
-        self._engine = build_engine(self.settings)
-        self._engine.start(tasks.values())
+        pins = RunDirectory(self.settings.results / "runs" / self.run_id).commits
+        self._engine = build_engine(self.settings, slots=self.experiment().slots, pins=pins)
+        self._engine.start(tasks.values(), self.tasks.values())
 
     def stop_engine(self) -> None:
         """End what still runs and remove every sandbox. Idempotent."""
@@ -133,42 +158,9 @@ class BenchSession:
 
     def conclude(self, trial: Trial, *, nodeid: str, attempt: int) -> tuple[Record, str]:
         """Keep the artifacts of an attempt that ended; return its record and its story."""
-        artifacts = self._keep(trial, attempt)
-        record = record_trial(trial, nodeid=nodeid, attempt=attempt, artifacts=artifacts)
-        return record, self._story(trial, record)
+        from pytest_agentbench.pytest_integration.conclusion import conclude
 
-    def _keep(self, trial: Trial, attempt: int) -> str | None:
-        spec = trial.spec
-        try:
-            run = self.run_directory()
-            kept = keep_artifacts(
-                run,
-                run.artifacts(spec.task.id, spec.variant.name, spec.repeat, attempt),
-                trial_output(trial),
-                outcome=trial.outcome or Outcome.ERROR,
-                policy=self.settings.keep,
-                redactor=Redactor(trial.secrets),
-            )
-        except StoreError as error:
-            trial.diagnostics.append(f"artifacts were not kept: {error}")
-            return None
-        trial.diagnostics.extend(kept.diagnostics)
-        return kept.path
-
-    def _story(self, trial: Trial, record: Record) -> str:
-        redactor = Redactor(trial.secrets)
-        changes = trial.run.changes if trial.run else None
-        return story(
-            record,
-            results_path=relative_to(self.settings.results, self.settings.rootdir)
-            + f"/runs/{self.run_id}",
-            changes=[redactor.text(line) for line in describe_changes(changes)] if changes else (),
-            last_words=last_words(trial, redactor),
-        )
-
-    def _command_line(self) -> SettingsLayer:
-        sandbox = self.settings.sandbox
-        return {} if sandbox is None else {"sandbox.driver": sandbox}
+        return conclude(self, trial, nodeid=nodeid, attempt=attempt)
 
     def _place(self, task: TaskSpec) -> str:
         path = relative_to(task.position.path, self.settings.rootdir)

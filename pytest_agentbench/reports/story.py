@@ -1,7 +1,8 @@
 """The story of one trial that did not pass: what a person reads instead of a traceback.
 
 Pure. Short: which oracle failed and why, the agent's last words, what changed,
-where the rest is. What an oracle printed is not told, only its reasons.
+where the rest is. Of an oracle no more is told than its ``reveal`` allows: that it did
+not pass and its score, its reason besides, or the end of what it printed as well.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 from pytest_agentbench.model.outcome import Outcome
 from pytest_agentbench.model.run import ChangeKind, Changes
 from pytest_agentbench.redaction import printable
+from pytest_agentbench.sandboxes.gitfresh import of_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_agentbench.model.record import OracleRow, Record
 
@@ -24,6 +26,8 @@ _MESSAGE_LINE = 1_000
 _MESSAGE_LINES = 12
 _ORACLES = 8
 _LAST_WORDS = 5
+_OUTPUTS = 3
+_OUTPUT_LINES = 10
 _CHANGES = 20
 _DIAGNOSTICS = 4
 
@@ -31,17 +35,24 @@ _LETTERS = {ChangeKind.ADDED: "A", ChangeKind.MODIFIED: "M", ChangeKind.DELETED:
 
 
 def story(
-    record: Record, *, results_path: str, changes: Sequence[str] = (), last_words: str = ""
+    record: Record,
+    *,
+    results_path: str,
+    changes: Sequence[str] = (),
+    last_words: str = "",
+    outputs: Mapping[str, str] | None = None,
 ) -> str:
     """The story of one trial, safe to show anywhere.
 
     ``results_path`` is the run directory as the user would type it. ``changes``
     has one line a path (``describe_changes``). ``last_words`` is the agent's final
-    message, or the end of its output.
+    message, or the end of its output. ``outputs`` has the end of what oracles printed,
+    by name; only that of oracles with ``reveal: full`` is told.
     """
     blocks = [
         list(_headline(record)),
         list(_oracles(record)),
+        *_outputs(record, outputs or {}),
         list(_last_words(last_words)),
         list(_changes(record, changes)),
         list(_diagnostics(record)),
@@ -52,7 +63,8 @@ def story(
 
 def describe_changes(changes: Changes) -> list[str]:
     """One line a path: ``M shop/pages.py``, and those that were not carried to scoring."""
-    lines = [f"{_LETTERS[change.kind]} {change.name}" for change in changes.changes]
+    shown = [change for change in changes.changes if not of_repository(change.path)]
+    lines = [f"{_LETTERS[change.kind]} {change.name}" for change in shown]
     return lines + [f"! {name} (dropped: {why})" for name, why in changes.dropped.items()]
 
 
@@ -83,12 +95,12 @@ def _ending(record: Record) -> str:
 
 
 def _oracles(record: Record) -> Iterator[str]:
-    """Every oracle with its mark; where there are too many, those that passed give way."""
+    """Every check and oracle with its mark; where too many, those that passed give way."""
     rows = record.oracles
     if not rows:
         return
     score = "" if record.score is None else f", score {record.score:.2f}"
-    yield f"oracles: {sum(row.passed for row in rows)} of {len(rows)} passed{score}"
+    yield f"{_tally(rows)}{score}"
     by_need = sorted(range(len(rows)), key=lambda place: rows[place].passed)
     shown = sorted(by_need[:_ORACLES])
     yield from (_oracle(rows[place]) for place in shown)
@@ -96,11 +108,35 @@ def _oracles(record: Record) -> Iterator[str]:
         yield f"  and {len(rows) - len(shown)} more"
 
 
+def _tally(rows: Sequence[OracleRow]) -> str:
+    parts = []
+    for noun, visible in (("checks", True), ("oracles", False)):
+        these = [row for row in rows if row.visible is visible]
+        if these:
+            parts.append(f"{noun}: {sum(row.passed for row in these)} of {len(these)} passed")
+    return ", ".join(parts)
+
+
 def _oracle(row: OracleRow) -> str:
-    mark = "passed" if row.passed else "FAILED"
+    mark = "passed" if row.passed else "FAILED" if row.ran else "not run"
     partly = f" {row.score:.2f}" if 0 < row.score < 1 else ""
-    optional = "" if row.required else ", not required"
-    return _line(f"  {mark}{partly} {row.name} ({row.kind}{optional}): {row.reason}")
+    kind = f"check, {row.kind}" if row.visible else row.kind
+    optional = ", advisory" if row.advisory else "" if row.required else ", not required"
+    told = "" if row.reveal == "verdict" else f": {row.reason.removeprefix('not run: ')}"
+    return _line(f"  {mark}{partly} {row.name} ({kind}{optional}){told}")
+
+
+def _outputs(record: Record, outputs: Mapping[str, str]) -> Iterator[list[str]]:
+    """The end of what an oracle printed, for those that failed and may be quoted."""
+    quoted = [
+        row
+        for row in record.oracles
+        if row.reveal == "full" and not row.passed and outputs.get(row.name, "").strip()
+    ]
+    for row in quoted[:_OUTPUTS]:
+        lines = [line for line in printable(outputs[row.name]).splitlines() if line.strip()]
+        ends = [f"  | {_line(line)}" for line in lines[-_OUTPUT_LINES:]]
+        yield [_line(f"the end of what {row.name} printed:"), *ends]
 
 
 def _last_words(text: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from pytest_agentbench.redaction import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pytest_agentbench.model.rollup import Rate, Rollup, Spend, Tally
+    from pytest_agentbench.model.rollup import OracleTally, Rate, Rollup, Spend, SuiteTally, Tally
 
 Tone: TypeAlias = Literal["", "good", "bad", "doubtful"]
 """How a row or a line is meant: all passed, something failed, something is not known."""
@@ -24,6 +24,9 @@ ALL_TASKS = 20
 
 LISTED = 10
 """How many keys of a kind are listed by name."""
+
+ORACLES = 20
+"""How many oracles are listed; those that refused most come first."""
 
 _CENTS_TELL = 0.1
 
@@ -48,6 +51,30 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class SuiteRow:
+    """One named suite and one variant. ``complete``: whether the rate is the suite's."""
+
+    suite: str
+    variant: str
+    passed: str
+    of_scored: str
+    interval: str
+    complete: bool
+    tone: Tone
+
+
+@dataclass(frozen=True, slots=True)
+class OracleRow:
+    """All oracles and checks of one name, and one variant. Advisory ones say so in ``oracle``."""
+
+    oracle: str
+    variant: str
+    passed: int
+    refused: int
+    not_run: int
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """One line that qualifies the numbers."""
 
@@ -60,14 +87,18 @@ class View:
     """A rollup made ready for showing.
 
     ``tasks_left_out`` counts tasks, all of whose trials passed, that have no row.
+    ``oracles`` are told with every task only; ``oracles_left_out`` counts further ones.
     """
 
     totals: Note
     rates: tuple[str, ...]
     notes: tuple[Note, ...]
     variants: tuple[Row, ...]
+    suites: tuple[SuiteRow, ...]
     tasks: tuple[Row, ...]
     tasks_left_out: int
+    oracles: tuple[OracleRow, ...]
+    oracles_left_out: int
     cancelled: tuple[str, ...]
     usage: tuple[str, ...]
     results: str
@@ -91,8 +122,11 @@ def build_view(
         rates=_rates(rollup.suite),
         notes=tuple(_notes(rollup, trouble)),
         variants=tuple(_row(tally) for tally in rollup.variants),
+        suites=tuple(_suite(suite, one) for suite in rollup.suites for one in suite.variants),
         tasks=tuple(_row(tally) for tally in shown),
         tasks_left_out=len(rollup.tasks) - len(shown),
+        oracles=tuple(_oracle(tally) for tally in rollup.oracles[:ORACLES] if every_task),
+        oracles_left_out=max(len(rollup.oracles) - ORACLES, 0) if every_task else 0,
         cancelled=_listed(rollup.cancelled),
         usage=_usage(rollup),
         results=printable(results),
@@ -139,7 +173,7 @@ def _interval(rate: Rate) -> str:
 
 def _row(tally: Tally) -> Row:
     return Row(
-        name=printable(tally.name).replace("\n", " "),
+        name=_name(tally.name),
         planned=tally.planned,
         passed=tally.passed,
         failed=tally.failed,
@@ -153,6 +187,32 @@ def _row(tally: Tally) -> Row:
     )
 
 
+def _suite(suite: SuiteTally, tally: Tally) -> SuiteRow:
+    return SuiteRow(
+        suite=_name(suite.name),
+        variant=_name(tally.name),
+        passed=f"{tally.passed} of {tally.planned}",
+        of_scored=_value(tally.of_scored),
+        interval=_interval(tally.of_scored),
+        complete=suite.complete,
+        tone=_tone(tally),
+    )
+
+
+def _oracle(tally: OracleTally) -> OracleRow:
+    return OracleRow(
+        oracle=_name(tally.name) + (" (advisory)" if tally.advisory else ""),
+        variant=_name(tally.variant),
+        passed=tally.passed,
+        refused=tally.refused,
+        not_run=tally.not_run,
+    )
+
+
+def _name(text: str) -> str:
+    return printable(text).replace("\n", " ")
+
+
 def _tone(tally: Tally) -> Tone:
     if tally.failed or tally.error:
         return "bad"
@@ -163,6 +223,8 @@ def _notes(rollup: Rollup, trouble: Iterable[str]) -> Iterable[Note]:
     """What a reader must know before believing the numbers; the gravest last, where eyes rest."""
     if rollup.reasons:
         yield Note("; ".join(f"{reason} {count}" for reason, count in rollup.reasons))
+    if rollup.expected:
+        yield Note(_expected(rollup))
     if rollup.reruns:
         yield Note(
             f"reruns: {_count(rollup.reruns, 'more attempt')} not counted;"
@@ -179,11 +241,37 @@ def _notes(rollup: Rollup, trouble: Iterable[str]) -> Iterable[Note]:
     partial = _partial(rollup)
     if partial:
         yield Note(f"partial: {partial}; this is not the suite's pass rate", "doubtful")
+    yield from _suite_notes(rollup)
     if rollup.unplanned:
         keys = ", ".join(_listed(rollup.unplanned))
         yield Note(f"internal error: records of trials that were not planned: {keys}", "bad")
     for line in trouble:
         yield Note(f"results: {printable(line)}", "bad")
+
+
+def _expected(rollup: Rollup) -> str:
+    """Counted as measured all the same: what was expected is no excuse for a rate."""
+    expected = rollup.expected
+    parts = {
+        "did not": expected.not_passed,
+        "passed all the same": expected.passed,
+        "not run": expected.not_run,
+    }
+    told = ", ".join(f"{count} {what}" for what, count in parts.items() if count)
+    return f"expected not to pass (xfail), counted as measured: {told}"
+
+
+def _suite_notes(rollup: Rollup) -> Iterable[Note]:
+    """Which suites are partial, where some are and others are not, and which are empty."""
+    mixed = any(suite.complete for suite in rollup.suites)
+    for suite in rollup.suites:
+        if not suite.variants:
+            why = "; ".join(suite.partial) or "it has no trial"
+            yield Note(
+                printable(f"suite {suite.name}: nothing of it was to run; {why}"), "doubtful"
+            )
+        elif suite.partial and mixed:
+            yield Note(printable(f"suite {suite.name}: {'; '.join(suite.partial)}"), "doubtful")
 
 
 def _partial(rollup: Rollup) -> str:

@@ -41,9 +41,11 @@ class Counts(BaseModel):
 class RunManifest(BaseModel):
     """One run. Null is what is not known yet. Times are ISO 8601 in UTC.
 
-    ``complete`` says whether the whole suite came to run, ``narrowed`` what besides
-    deselection made the plan smaller than it. ``trouble`` is what went
-    wrong with the results themselves.
+    ``label`` is the user's name for the run. ``options`` are those that were set, on the
+    command line or in the ini file. ``experiment_files`` were read, the chosen one last.
+    ``suites`` are the named ones. ``complete`` says whether the whole suite came to run,
+    ``narrowed`` what besides deselection made the plan smaller than it. ``trouble`` is
+    what went wrong with the results themselves.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,8 +56,13 @@ class RunManifest(BaseModel):
     pytest: str
     python: str
     platform: str
+    label: str | None = None
     arguments: list[str]
+    options: dict[str, str] = {}
     experiment: str = ""
+    experiment_files: list[str] = []
+    baseline: str | None = None
+    suites: list[str] = []
     variants: list[str]
     sandboxes: list[str]
     started_at: str

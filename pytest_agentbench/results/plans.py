@@ -13,7 +13,7 @@ from pytest_agentbench.results.atomic import replace_file
 from pytest_agentbench.results.rundir import file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from pytest_agentbench.results.rundir import RunDirectory
@@ -63,12 +63,21 @@ def agree(plans: Mapping[str, Plan]) -> list[str]:
 
 
 def merge(plans: Mapping[str, Plan]) -> Plan:
-    """One plan with every trial of any: in the first one's order, then what it lacks. Pure."""
+    """One plan with all that is in any: in the first one's order, then what it lacks. Pure."""
     trials: dict[str, PlannedTrial] = {}
     for plan in plans.values():
         for trial in plan.trials:
             trials.setdefault(trial.key, trial)
-    return Plan(trials=list(trials.values()))
+    return Plan(
+        trials=list(trials.values()),
+        suites=_union(plan.suites for plan in plans.values()),
+        narrowed=_union(plan.narrowed for plan in plans.values()),
+        gates=_union(plan.gates for plan in plans.values()),
+    )
+
+
+def _union(lists: Iterable[list[str]]) -> list[str]:
+    return list(dict.fromkeys(text for one in lists for text in one))
 
 
 def _differences(name_a: str, a: Plan, name_b: str, b: Plan) -> list[str]:
@@ -83,6 +92,10 @@ def _differences(name_a: str, a: Plan, name_b: str, b: Plan) -> list[str]:
             value_a, value_b = getattr(trial, field), getattr(trials_b[key], field)
             if value_a != value_b:
                 found.append(f"{key}: {field} is {value_a!r} in {name_a}, {value_b!r} in {name_b}")
+    for field in ("suites", "narrowed", "gates"):
+        value_a, value_b = getattr(a, field), getattr(b, field)
+        if value_a != value_b:
+            found.append(f"{field}: {value_a!r} in {name_a}, {value_b!r} in {name_b}")
     if not found:
         order = zip_longest((one.key for one in a.trials), (one.key for one in b.trials))
         for place, (key_a, key_b) in enumerate(order, start=1):

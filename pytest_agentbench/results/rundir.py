@@ -4,7 +4,7 @@
       .gitignore                          "*", where we made the directory
       latest -> runs/<run id>
       runs/<run id>/
-        manifest.json  plan.json  records.jsonl
+        manifest.json  plan.json  records.jsonl  commits.json
         plans/<process>.json
         artifacts/<task>/<variant>-r<repeat>/
 
@@ -138,6 +138,11 @@ class RunDirectory:
     def plans(self) -> Path:
         """The directory with each process's own plan."""
         return self.path / "plans"
+
+    @property
+    def commits(self) -> Path:
+        """Which commits the branches and tags of ``workspace.git`` meant; absent without any."""
+        return self.path / "commits.json"
 
     @property
     def records(self) -> Path:

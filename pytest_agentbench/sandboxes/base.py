@@ -35,7 +35,7 @@ from pytest_agentbench.sandboxes.workspace import apply_changes, copy_template
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-_SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
 def missing(spec: SandboxSpec, capabilities: Capabilities) -> list[str]:
@@ -104,6 +104,7 @@ class DirectorySandbox(abc.ABC):
         self._closed = False
         self._stop = threading.Event()
         self._big = is_big(template.manifest.values())
+        self._stdio: tuple[int, int, int] | None = None
 
     @abc.abstractmethod
     async def _execute(
@@ -156,6 +157,21 @@ class DirectorySandbox(abc.ABC):
         if self._closed:
             raise SandboxClosed("the sandbox was torn down while a command ran in it")
         return completed
+
+    async def attach(
+        self,
+        argv: Sequence[str],
+        *,
+        stdio: tuple[int, int, int],
+        env: Mapping[str, str] | None = None,
+        timeout_s: float,
+    ) -> Completed:
+        """Run one command on descriptors of ours, such as a terminal; nothing is captured."""
+        self._stdio = stdio
+        try:
+            return await self.run(argv, env=env, timeout_s=timeout_s)
+        finally:
+            self._stdio = None
 
     async def put(self, files: Mapping[str, Blob]) -> str:
         """Stage files; see ``model.contracts.Sandbox``."""
@@ -247,7 +263,7 @@ class DirectorySandbox(abc.ABC):
         if not any(os.path.exists(f"{path}/python") for path in own):
             own.append(f"{self.pytest_path}/bin")
         fixed = {
-            "PATH": ":".join([*own, _SYSTEM_PATH]),
+            "PATH": ":".join([*own, SYSTEM_PATH]),
             "HOME": self._places.inside("home"),
             "TMPDIR": self._places.inside("tmp"),
             "LANG": "C.UTF-8",

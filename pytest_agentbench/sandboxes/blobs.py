@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from pytest_agentbench.errors import SetupError
@@ -13,8 +14,16 @@ LIMIT_BYTES = 1 << 30
 """Bytes that one tree may hold: it is kept in memory for as long as the session lasts."""
 
 
-def read_tree(tree: FileTree, *, where: str, limit_bytes: int = LIMIT_BYTES) -> dict[str, Blob]:
+def read_tree(
+    tree: FileTree,
+    *,
+    where: str,
+    limit_bytes: int = LIMIT_BYTES,
+    leave_out: Callable[[str], bool] | None = None,
+) -> dict[str, Blob]:
     """All regular files of a tree by relative POSIX name, in name order; inline texts win.
+
+    Files and directories on disk whose own name ``leave_out`` is true of do not count.
 
     Symlinks that stay inside the tree are replaced by what they point to. ``where``
     names the tree in messages. Raises ``SetupError`` for whatever cannot be carried
@@ -23,7 +32,7 @@ def read_tree(tree: FileTree, *, where: str, limit_bytes: int = LIMIT_BYTES) -> 
     """
     found: dict[str, Blob] = {}
     if tree.directory is not None:
-        _Reader(tree.directory, where, limit_bytes, found).read()
+        _Reader(tree.directory, where, limit_bytes, found, leave_out).read()
     for name, text in tree.files.items():
         found[name] = Blob(_encode(name, text, where), executable=text.startswith("#!"))
     _refuse_clashes(found, where)
@@ -54,13 +63,19 @@ class _Reader:
     """Walks one directory; ``found`` collects what it holds."""
 
     def __init__(
-        self, directory: Path, where: str, limit_bytes: int, found: dict[str, Blob]
+        self,
+        directory: Path,
+        where: str,
+        limit_bytes: int,
+        found: dict[str, Blob],
+        leave_out: Callable[[str], bool] | None,
     ) -> None:
         self._directory = directory
         self._where = where
         self._limit_bytes = limit_bytes
         self._left = limit_bytes
         self._found = found
+        self._leave_out = leave_out
         self._root = ""
 
     def read(self) -> None:
@@ -78,6 +93,8 @@ class _Reader:
         except OSError as error:
             raise self._fault(f"{prefix or '.'} cannot be read: {error.strerror}") from error
         for name in names:
+            if self._leave_out is not None and self._leave_out(name):
+                continue
             self._entry(os.path.join(directory, name), prefix + name, above)
 
     def _entry(self, path: str, name: str, above: tuple[str, ...]) -> None:

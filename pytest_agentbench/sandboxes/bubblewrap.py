@@ -210,6 +210,7 @@ class BubblewrapSandbox(DirectorySandbox):
                         stdin=stdin,
                         output_limit=output_limit,
                         pass_fds=(words, tree.writer),
+                        stdio=self._stdio,
                     )
                     self._enter(tree)
                     ended = await run_command(command, tree)

@@ -12,6 +12,7 @@ from pathlib import Path
 from pytest_agentbench.model.contracts import Template
 from pytest_agentbench.model.run import Change, ChangeKind, Changes, EntryKind
 from pytest_agentbench.sandboxes.beneath import read_below, root_of
+from pytest_agentbench.sandboxes.gitfresh import of_repository
 
 _TEXT_LIMIT = 256_000
 """Bytes of a file that is still compared line by line."""
@@ -54,10 +55,11 @@ def render_diff(template: Template, changes: Changes, *, limit: int) -> str:
     parts: list[str] = []
     room = limit
     searches = _Searches()
-    for number, change in enumerate(changes.changes):
+    shown = [change for change in changes.changes if not of_repository(change.path)]
+    for number, change in enumerate(shown):
         text = _render(template, changes, change, searches)
         if len(text) > room:
-            left = len(changes.changes) - number
+            left = len(shown) - number
             parts.append(f"[... {left} more changed paths left out ...]\n")
             break
         parts.append(text)
@@ -68,20 +70,22 @@ def render_diff(template: Template, changes: Changes, *, limit: int) -> str:
 
 def count_lines(template: Template, changes: Changes) -> Changes:
     """The same changes, with lines added and removed in text files."""
-    added = removed = 0
-    counted = 0
+    counts: dict[bytes, tuple[int, int]] = {}
     searches = _Searches()
     for change in changes.changes:
-        pair = _texts(template, changes, change) if counted < _FILES_LIMIT else None
-        if pair is None:
-            continue
-        counted += 1
-        plus, minus = _count(*pair, searches)
-        added += plus
-        removed += minus
-    if changes.changes and not counted:
+        if of_repository(change.path):
+            continue  # a commit's log and message are no lines of the agent's work
+        pair = _texts(template, changes, change) if len(counts) < _FILES_LIMIT else None
+        if pair is not None:
+            counts[change.path] = _count(*pair, searches)
+    if changes.changes and not counts:
         return changes
-    return replace(changes, lines_added=added, lines_removed=removed)
+    return replace(
+        changes,
+        lines_added=sum(added for added, _ in counts.values()),
+        lines_removed=sum(removed for _, removed in counts.values()),
+        lines=counts,
+    )
 
 
 def _render(template: Template, changes: Changes, change: Change, searches: _Searches) -> str:

@@ -88,6 +88,7 @@ class LocalSandbox(DirectorySandbox):
                 timeout_s,
                 stdin,
                 output_limit,
+                stdio=self._stdio,
             )
             self._enter(tree)
             try:

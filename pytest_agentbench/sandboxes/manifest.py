@@ -7,6 +7,7 @@ is followed.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -38,13 +39,17 @@ class Listing:
     """All that was found below a directory.
 
     ``targets`` are the symlinks'; ``faults`` say what could not be read, and why.
-    ``known``: only files that may be equal to one of these are digested.
+    ``known``: only files that may be equal to one of these are digested. ``ours``:
+    what cannot be read is made readable; a user's own files are never touched, and
+    ``identities`` holds their devices and inodes.
     """
 
     entries: dict[bytes, Entry] = field(default_factory=dict)
     targets: dict[bytes, bytes] = field(default_factory=dict)
     faults: dict[bytes, str] = field(default_factory=dict)
     known: Manifest | None = None
+    ours: bool = True
+    identities: dict[bytes, tuple[int, int]] = field(default_factory=dict)
 
     def wants(self, path: bytes, size: int) -> bool:
         """Whether a file's digest is needed by anybody.
@@ -58,12 +63,13 @@ class Listing:
         return known is not None and known.kind is EntryKind.FILE and known.size == size
 
 
-def scan(root: Path, known: Manifest | None = None) -> Listing:
+def scan(root: Path, known: Manifest | None = None, *, ours: bool = True) -> Listing:
     """List a directory that nobody writes to any more. Raises ``OSError`` for the root itself.
 
     With ``known``, other files than those of the same path and size have no digest.
+    Without ``ours``, what cannot be read is a fault, and nothing is digested.
     """
-    listing = Listing(known=known)
+    listing = Listing(known=known if ours else {}, ours=ours)
     with root_of(root) as fd:
         _walk(fd, b"", 0, listing)
     return listing
@@ -132,6 +138,8 @@ def _walk(fd: int, prefix: bytes, depth: int, listing: Listing) -> None:
     for name in sorted(map(os.fsencode, os.listdir(fd))):
         path = prefix + name
         about = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        if not listing.ours:
+            listing.identities[path] = (about.st_dev, about.st_ino)
         try:
             reader = _READERS.get(stat.S_IFMT(about.st_mode), _other)
             listing.entries[path] = reader(fd, name, path, about, listing)
@@ -147,14 +155,27 @@ def _walk(fd: int, prefix: bytes, depth: int, listing: Listing) -> None:
 
 def _descend(fd: int, name: bytes, path: bytes, depth: int, listing: Listing) -> None:
     try:
-        below = _open_directory(fd, name)
+        below = _open_directory(fd, name) if listing.ours else os.open(name, _DIRECTORY, dir_fd=fd)
     except OSError as fault:
-        listing.faults[path + b"/*"] = f"cannot be read: {fault.strerror}"
+        listing.faults[path + b"/*"] = f"cannot be read: {fault.strerror}{_mode(fd, name, listing)}"
         return
     try:
         _walk(below, path + b"/", depth + 1, listing)
+    except OSError as fault:
+        if listing.ours:
+            raise
+        # It can be listed, and nothing in it looked at.
+        listing.faults[path + b"/*"] = f"cannot be read: {fault.strerror}{_mode(fd, name, listing)}"
     finally:
         os.close(below)
+
+
+def _mode(fd: int, name: bytes, listing: Listing) -> str:
+    """The permissions of what cannot be read, where its owner has to mend them."""
+    if listing.ours:
+        return ""
+    mode = stat.S_IMODE(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+    return f" (mode {mode:04o})"
 
 
 def _open_directory(fd: int, name: bytes) -> int:
@@ -173,6 +194,8 @@ def _open_directory(fd: int, name: bytes) -> int:
 
 def _file(fd: int, name: bytes, path: bytes, about: os.stat_result, into: Listing) -> Entry:
     size, digest = about.st_size, ""
+    if not into.ours and not os.access(name, os.R_OK, dir_fd=fd):
+        raise PermissionError(errno.EACCES, f"Permission denied{_mode(fd, name, into)}")
     if into.wants(path, size):
         opened = open_regular(fd, name)
         try:

@@ -43,7 +43,8 @@ class Command:
     """One command line on the host, walls included.
 
     ``env`` is the whole environment. ``pass_fds`` stay open in the child, under
-    the same numbers. ``output_limit`` is in bytes, for each stream.
+    the same numbers. ``output_limit`` is in bytes, for each stream. ``stdio`` are
+    descriptors that the child gets as its three streams: nothing is captured then.
     """
 
     argv: tuple[str, ...]
@@ -53,6 +54,7 @@ class Command:
     stdin: bytes = b""
     output_limit: int = DEFAULT_OUTPUT_LIMIT
     pass_fds: tuple[int, ...] = ()
+    stdio: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,12 +216,13 @@ async def _live_and_die(
 
 def _start(command: Command, stdout: int, stderr: int) -> subprocess.Popen[bytes]:
     stdin = data_file(command.stdin)
+    streams = command.stdio or (stdin, stdout, stderr)
     try:
         return subprocess.Popen(
             command.argv,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
             env=dict(command.env),
             cwd=str(command.cwd),
             start_new_session=True,

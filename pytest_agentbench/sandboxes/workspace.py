@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,6 +25,7 @@ from pytest_agentbench.sandboxes.beneath import (
     root_of,
     write_below,
 )
+from pytest_agentbench.sandboxes.hidden import identities
 from pytest_agentbench.sandboxes.links import leaves
 from pytest_agentbench.sandboxes.manifest import Listing, scan
 
@@ -60,22 +61,59 @@ def build_template(
     Nothing that is, or lies below, one of ``hidden`` may come along, by no link.
     Raises ``SetupError`` that names the path.
     """
+    if isinstance(files, FileTree):
+        lay_tree(files, directory, identities(hidden), where=where)
+    else:
+        _laying(lambda root: _lay_blobs(files, root, where), directory, where)
+    listing = list_template(directory, where=where)
+    return Template(directory, listing.entries, manifest_digest(listing.entries))
+
+
+def lay_tree(
+    tree: FileTree,
+    directory: Path,
+    hidden: frozenset[tuple[int, int]],
+    *,
+    where: str,
+    stopped: Stopped = never,
+) -> tuple[bytes, ...]:
+    """Lay files over what is in ``directory``; return the paths of what is no directory.
+
+    A file may replace a file or a symlink, and nothing else. ``hidden`` are
+    identities that must not come along. Raises ``SetupError`` that names the path.
+    """
+    laid: list[bytes] = []
+
+    def lay(root: int) -> None:
+        if tree.directory is not None:
+            laid.extend(_copy_source(tree.directory, root, hidden, where, stopped))
+        inline = {name: _blob(text) for name, text in tree.files.items()}
+        _lay_blobs(inline, root, where)
+        laid.extend(map(os.fsencode, inline))
+
+    _laying(lay, directory, where)
+    return tuple(dict.fromkeys(laid))
+
+
+def list_template(directory: Path, *, where: str) -> Listing:
+    """All that is in a template. Raises ``SetupError`` for what cannot be carried over."""
+    try:
+        listing = scan(directory)
+    except OSError as fault:
+        raise SetupError(f"the workspace cannot be built: {fault}", where=where) from fault
+    _refuse(listing, where)
+    return listing
+
+
+def _laying(lay: Callable[[int], None], directory: Path, where: str) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with root_of(directory) as root:
-            if isinstance(files, FileTree):
-                if files.directory is not None:
-                    _copy_source(files.directory, root, _identities(tuple(hidden)), where)
-                inline = {name: _blob(text) for name, text in files.files.items()}
-            else:
-                inline = dict(files)
-            for name, blob in inline.items():
-                write_below(root, os.fsencode(name), blob.data, executable=blob.executable)
-        listing = scan(directory)
+            lay(root)
     except (OSError, ValueError) as fault:
         raise SetupError(f"the workspace cannot be built: {fault}", where=where) from fault
-    _refuse(listing, where)
-    return Template(directory, listing.entries, manifest_digest(listing.entries))
+    except SandboxError as fault:
+        raise SetupError(fault.what, where=where) from fault
 
 
 def manifest_digest(manifest: Manifest) -> str:
@@ -122,19 +160,80 @@ def _blob(text: str) -> Blob:
     return Blob(text.encode("utf-8"), executable=text.startswith("#!"))
 
 
-def _copy_source(source: Path, root: int, hidden: frozenset[tuple[int, int]], where: str) -> None:
-    listing = scan(source.resolve(strict=True))
+def _copy_source(
+    source: Path, root: int, hidden: frozenset[tuple[int, int]], where: str, stopped: Stopped
+) -> list[bytes]:
+    real = source.resolve(strict=True)
+    # Never made readable: these are the user's own files.
+    listing = scan(real, ours=False)
     _refuse(listing, where)
-    with root_of(source.resolve(strict=True)) as fd:
-        for path in listing.entries:
-            about = os.stat(path, dir_fd=fd, follow_symlinks=False)
-            if (about.st_dev, about.st_ino) in hidden:
+    for path, identity in listing.identities.items():
+        if identity in hidden:
+            raise SetupError(
+                f"{_show(path)} would show the agent a file that it must not see",
+                where=where,
+                advice="keep oracles, solutions and task files outside the workspace",
+            )
+    with root_of(real) as fd:
+        kinds = {path: entry.kind for path, entry in listing.entries.items()}
+        fresh = _make_way(kinds, root, where)
+        entries = {path: listing.entries[path] for path in fresh}
+        _copy_entries(entries, fd, root, stopped)
+    return [path for path, kind in kinds.items() if kind is not EntryKind.DIRECTORY]
+
+
+def _lay_blobs(files: Mapping[str, Blob], root: int, where: str) -> None:
+    kinds = {os.fsencode(name): EntryKind.FILE for name in files}
+    for path in tuple(kinds):
+        above, _, _ = path.rpartition(b"/")
+        while above:
+            kinds.setdefault(above, EntryKind.DIRECTORY)
+            above, _, _ = above.rpartition(b"/")
+    _make_way(kinds, root, where)
+    for name, blob in files.items():
+        write_below(root, os.fsencode(name), blob.data, executable=blob.executable)
+
+
+def _make_way(kinds: Mapping[bytes, EntryKind], root: int, where: str) -> list[bytes]:
+    """Remove the files that others are to replace; return what is still to be made.
+
+    Raises ``SetupError`` for a clash: whoever has a file where another layer has a
+    directory meant something else.
+    """
+    fresh = []
+    absent: set[bytes] = set()
+    for path in sorted(kinds):
+        above, _, name = path.rpartition(b"/")
+        if above in absent:
+            absent.add(path)
+            fresh.append(path)
+            continue
+        with directory_below(root, parts_of(above) if above else []) as parent:
+            there = _kind_at(parent, name)
+            if there is None:
+                absent.add(path)
+            elif EntryKind.DIRECTORY in (there, kinds[path]):
+                if there is kinds[path]:
+                    continue
                 raise SetupError(
-                    f"{_show(path)} would show the agent a file that it must not see",
+                    f"{_show(path)} is a {kinds[path]} here and a {there} in what it is laid over",
                     where=where,
-                    advice="keep oracles, solutions and task files outside the workspace",
+                    advice="rename one of them",
                 )
-        _copy_entries(listing.entries, fd, root, never)
+            else:
+                os.unlink(name, dir_fd=parent)
+        fresh.append(path)
+    return fresh
+
+
+def _kind_at(parent: int, name: bytes) -> EntryKind | None:
+    try:
+        mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        return EntryKind.DIRECTORY
+    return EntryKind.SYMLINK if stat.S_ISLNK(mode) else EntryKind.FILE
 
 
 def _refuse(listing: Listing, where: str) -> None:
@@ -251,26 +350,6 @@ def _place(source: int, target: int, path: bytes, entry: Entry, stopped: Stopped
     with directory_below(source, above) as from_fd, directory_below(target, above) as to_fd:
         remove_entry(to_fd, name)
         _copy_entry(from_fd, to_fd, name, entry, stopped)
-
-
-@lru_cache(maxsize=4)
-def _identities(hidden: tuple[Path, ...]) -> frozenset[tuple[int, int]]:
-    """Device and inode of every hidden path, and of all below it: no link can disguise those.
-
-    Remembered, since every template of a session is checked against the same paths.
-    """
-    found: set[tuple[int, int]] = set()
-    for path in hidden:
-        try:
-            about = path.stat()
-        except OSError:
-            continue  # deleted meanwhile: nothing to leak
-        found.add((about.st_dev, about.st_ino))
-        for directory, _, names in os.walk(path):
-            for name in (".", *names):
-                below = os.lstat(os.path.join(directory, name))
-                found.add((below.st_dev, below.st_ino))
-    return frozenset(found)
 
 
 def _show(path: bytes) -> str:

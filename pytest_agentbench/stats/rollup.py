@@ -12,14 +12,22 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_agentbench.model.outcome import Outcome
-from pytest_agentbench.model.rollup import Rate, Rollup, Spend, Tally
+from pytest_agentbench.model.rollup import (
+    Expected,
+    OracleTally,
+    Rate,
+    Rollup,
+    Spend,
+    SuiteTally,
+    Tally,
+)
 from pytest_agentbench.stats.intervals import Cluster, clustered_wilson
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pytest_agentbench.model.plan import Plan, PlannedTrial
-    from pytest_agentbench.model.record import Record, UsageRow
+    from pytest_agentbench.model.record import OracleRow, Record, UsageRow
 
 _SCORED = (Outcome.PASSED, Outcome.FAILED)
 
@@ -38,8 +46,8 @@ class _Ending(NamedTuple):
 def roll_up(plan: Plan, records: Iterable[Record], *, narrowed: Sequence[str] = ()) -> Rollup:
     """Count a run. Of several records of one trial the first scored one counts, else the last.
 
-    ``narrowed`` says what, besides deselection, made the plan smaller than the
-    suite (paths on the command line, ``--lf``).
+    ``narrowed`` says what, besides what the plan itself tells, made it smaller than
+    the suite.
     """
     attempts: dict[str, list[Record]] = {}
     for record in records:
@@ -53,16 +61,20 @@ def roll_up(plan: Plan, records: Iterable[Record], *, narrowed: Sequence[str] = 
         for ending in endings
         if ending.record and ending.record.sandbox and not ending.record.sandbox.isolated
     ]
+    less = tuple(dict.fromkeys([*plan.narrowed, *narrowed]))
     return Rollup(
         suite=_tally("all", endings, cluster=_task),
         variants=_tallies(endings, by=_variant, cluster=_task),
         # Repeats of one task share nothing but the task, which is what the rate is of.
         tasks=_tallies(endings, by=_task, cluster=_key),
+        suites=tuple(_suite(name, plan, endings, less) for name in plan.suites),
+        oracles=_oracles(endings),
         deselected=len(plan.trials) - len(selected),
         reasons=_reasons(endings),
+        expected=_expected(endings),
         unisolated=len(unwalled),
         unisolated_drivers=tuple(sorted({sandbox.driver for sandbox in unwalled})),
-        narrowed=tuple(narrowed),
+        narrowed=less,
         cancelled=tuple(
             ending.trial.key for ending in endings if ending.outcome is Outcome.CANCELLED
         ),
@@ -76,6 +88,59 @@ def roll_up(plan: Plan, records: Iterable[Record], *, narrowed: Sequence[str] = 
 def _counted(tries: Sequence[Record]) -> Record | None:
     scored = (record for record in tries if record.outcome in _SCORED)
     return next(scored, tries[-1] if tries else None)
+
+
+def _suite(
+    name: str, plan: Plan, endings: Sequence[_Ending], narrowed: Sequence[str]
+) -> SuiteTally:
+    """One named suite.
+
+    What was never collected may have belonged to any suite; what was collected and did
+    not run makes those partial that it belongs to.
+    """
+    own = [ending for ending in endings if name in ending.trial.suites]
+    planned = [trial for trial in plan.trials if name in trial.suites]
+    partial = list(narrowed)
+    if len(planned) > len(own):
+        partial.append(f"{len(planned) - len(own)} of {_trials(len(planned))} deselected")
+    not_run = sum(ending.outcome is Outcome.CANCELLED for ending in own)
+    if not_run:
+        partial.append(f"{not_run} of {_trials(len(own))} not run")
+    return SuiteTally(name, _tallies(own, by=_variant, cluster=_task), tuple(partial))
+
+
+def _trials(number: int) -> str:
+    return "1 trial" if number == 1 else f"{number} trials"
+
+
+def _oracles(endings: Sequence[_Ending]) -> tuple[OracleTally, ...]:
+    """By variant and name, those that refused most often first."""
+    said: dict[tuple[str, str], list[OracleRow]] = {}
+    for trial, record in endings:
+        for row in record.oracles if record and record.outcome in _SCORED else ():
+            said.setdefault((trial.variant, row.name), []).append(row)
+    tallies = [_oracle(variant, name, rows) for (variant, name), rows in said.items()]
+    return tuple(sorted(tallies, key=lambda tally: -tally.refused))
+
+
+def _oracle(variant: str, name: str, rows: Sequence[OracleRow]) -> OracleTally:
+    ran = [row for row in rows if row.ran]
+    passed = sum(row.passed for row in ran)
+    return OracleTally(
+        name=name,
+        variant=variant,
+        passed=passed,
+        refused=len(ran) - passed,
+        not_run=len(rows) - len(ran),
+        advisory=all(row.advisory for row in rows),
+    )
+
+
+def _expected(endings: Sequence[_Ending]) -> Expected:
+    ends = [end.outcome for end in endings if end.record and end.record.expected is not None]
+    passed = ends.count(Outcome.PASSED)
+    not_run = sum(end in (Outcome.SKIPPED, Outcome.CANCELLED) for end in ends)
+    return Expected(len(ends) - passed - not_run, passed, not_run)
 
 
 def _variant(ending: _Ending) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from pytest_agentbench.model.digest import digest_value
-from pytest_agentbench.model.task import FileTree, Position, Solution, TaskSpec
-from pytest_agentbench.taskfiles.complaints import validate
-from pytest_agentbench.taskfiles.document import TASK_PLACES, TaskShape
+from pytest_agentbench.model.task import Position, TaskSpec
+from pytest_agentbench.taskfiles.answers import Answers
+from pytest_agentbench.taskfiles.complaints import closest, validate
 from pytest_agentbench.taskfiles.layer import layer_of
 from pytest_agentbench.taskfiles.names import id_fault, tag_fault
 from pytest_agentbench.taskfiles.oracle_entries import (
@@ -19,26 +20,31 @@ from pytest_agentbench.taskfiles.oracle_entries import (
 )
 from pytest_agentbench.taskfiles.paths import NamedPaths, overlapping
 from pytest_agentbench.taskfiles.placeholders import fill_text
+from pytest_agentbench.taskfiles.selection import skip_of, slots_of, xfail_of
+from pytest_agentbench.taskfiles.taskshape import TASK_PLACES, TaskShape
 from pytest_agentbench.taskfiles.trees import Trees
+from pytest_agentbench.taskfiles.workspaces import workspace_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_agentbench.model.task import JsonValue, OracleSpec
+    from pytest_agentbench.model.task import JsonValue, OracleSpec, Workspace
     from pytest_agentbench.taskfiles.dataset import Row
     from pytest_agentbench.taskfiles.rowscope import Reporter
     from pytest_agentbench.taskfiles.yamlnodes import DataPath, Document
 
 __all__ = ["TaskBuilder", "Validate", "validate_by_registry"]
 
-_PATCHES = (".patch", ".diff")
+
+_HIDDEN_NOUNS = {"controls": "control", "oracles": "oracle", "workspace": "patch"}
+"""What the agent would see, by the key that names it."""
 
 
 def default_id(path: Path) -> str:
     """The id of a file's task: the directory's name for ``task.yaml``, else the stem."""
-    if path.stem == "task":
-        return path.parent.name
-    return path.stem.removesuffix(".task")
+    name = path.parent.name if path.stem == "task" else path.stem.removesuffix(".task")
+    # As some file systems store it, an accent is a letter of its own.
+    return normalize("NFC", name)
 
 
 @dataclass(slots=True)
@@ -91,10 +97,19 @@ class TaskBuilder:
         identifier = self._id(draft, name)
         tags = self._tags(draft)
         prompt = self._prompt(draft)
-        workspace = draft.trees.of_files(shape.workspace, ("workspace",))
-        oracles = self._oracle_specs(draft)
-        solution = self._solution(draft)
-        layer = layer_of(shape, base=self._path.parent, reporter=draft.reporter)
+        reporter, base = draft.reporter, self._path.parent
+        written = draft.data.get
+        workspace, patch = workspace_of(
+            shape.workspace, written("workspace"), draft.trees, reporter, base
+        )
+        if patch is not None:
+            draft.hidden.append((("workspace", "patch"), patch))
+        checks, oracles = self._judges(draft)
+        answers = Answers(self._document, draft.trees, reporter, self._path)
+        solution = answers.solution(shape.solution) if shape.has("solution") else None
+        controls = answers.controls(shape, [spec.name for spec in (*checks, *oracles)])
+        draft.hidden.extend(answers.hidden)
+        layer = layer_of(shape, base=base, reporter=reporter)
         self._keep_hidden(draft, workspace)
         key = ("dataset",) if draft.row is not None else ()
         line, column = self._document.place(key, key=True)
@@ -110,11 +125,18 @@ class TaskBuilder:
             description=shape.description,
             tags=tags,
             workspace=workspace,
+            checks=checks,
             solution=solution,
+            controls=controls,
             threshold=shape.threshold if shape.has("threshold") else None,
+            skip=skip_of(shape.skip, written("skip"), reporter) if shape.has("skip") else None,
+            xfail=xfail_of(shape.xfail, reporter) if shape.has("xfail") else None,
+            slots=slots_of(shape, reporter),
             layer=layer,
             owned=tuple(owned),
             row=draft.row.number if draft.row is not None else None,
+            dataset=self.default_id if draft.row is not None else None,
+            gated=shape.has("gate"),
         )
 
     def _id(self, draft: _Draft, name: str | None) -> str:
@@ -157,7 +179,7 @@ class TaskBuilder:
         elif shape.has("prompt_file"):
             at = ("prompt_file",)
             text = self._prompt_text(draft)
-        elif not data.keys() & {"prompt", "prompt_file"}:
+        elif not (data.keys() & {"prompt", "prompt_file"} or _misspelt("prompt", data)):
             reporter.report((), "a task needs a 'prompt' or a 'prompt_file'")
         if text is None:
             return ""
@@ -176,7 +198,8 @@ class TaskBuilder:
             self._prompts[path] = _read_text(path)
         text = self._prompts[path]
         if text is None:
-            draft.reporter.report(at, f"{draft.shape.prompt_file!r} cannot be read as UTF-8 text")
+            why = _why_unreadable(path)
+            draft.reporter.report(at, f"{draft.shape.prompt_file!r} cannot be read{why}")
             return None
         if draft.row is None:
             return text
@@ -188,68 +211,36 @@ class TaskBuilder:
         number = draft.row.number if draft.row is not None else 0
         self._document.report(at, f"row {number}: {message}")
 
-    def _oracle_specs(self, draft: _Draft) -> tuple[OracleSpec, ...]:
+    def _judges(self, draft: _Draft) -> tuple[tuple[OracleSpec, ...], tuple[OracleSpec, ...]]:
+        """The checks and the oracles."""
         shape, data = draft.shape, draft.data
         if not shape.oracles:
-            if "oracles" not in data or data["oracles"] == []:
+            is_missing = "oracles" not in data and not _misspelt("oracles", data)
+            if is_missing or data.get("oracles") == []:
                 at: DataPath = ("oracles",) if "oracles" in data else ()
                 draft.reporter.report(
                     at,
                     "a task without oracles",
                     advice="add oracles: what the agent left is judged by them",
                 )
-            return ()
-        specs, hidden = self._oracles.specs(shape, data, draft.reporter, draft.trees)
+            return (), ()
+        checks, specs, hidden = self._oracles.specs(shape, data, draft.reporter, draft.trees)
         draft.hidden.extend(hidden)
-        if "threshold" not in data and specs and not any(spec.required for spec in specs):
+        if specs and all(spec.advisory for spec in specs):
+            draft.reporter.report(
+                ("oracles",), "every oracle is advisory: nothing could fail", key=True
+            )
+        elif "threshold" not in data and specs and not any(spec.required for spec in specs):
             draft.reporter.report(
                 ("oracles",),
                 "no oracle is required and there is no threshold: nothing could fail",
                 key=True,
             )
-        return specs
+        return checks, specs
 
-    def _solution(self, draft: _Draft) -> Solution | None:
-        shape = draft.shape.solution
-        at: DataPath = ("solution",)
-        match [key for key in ("path", "run", "files") if shape.has(key)]:
-            case ["files"]:
-                return Solution(tree=draft.trees.inline(shape.files, (*at, "files")))
-            case ["run"]:
-                script = draft.trees.path(shape.run, (*at, "run"), "file")
-                return Solution(script=self._hide(draft, (*at, "run"), script))
-            case ["path"]:
-                path = draft.trees.path(shape.path, at, "directory or file")
-                return self._solution_on_disk(draft, self._hide(draft, at, path))
-            case _ if draft.shape.has("solution"):
-                message = "a solution is a patch, a directory, {run: script} or {files: ...}"
-                draft.reporter.report(at, message)
-        return None
-
-    @staticmethod
-    def _solution_on_disk(draft: _Draft, path: Path | None) -> Solution | None:
-        if path is None:
-            return None
-        if path.is_dir():
-            return Solution(tree=FileTree(path))
-        if path.suffix not in _PATCHES:
-            text = draft.shape.solution.path
-            draft.reporter.report(
-                ("solution",),
-                f"{text!r} is no solution: neither a patch (.patch, .diff) nor a directory",
-                advice=f"{{run: {text}}}, if it is a script",
-            )
-        return Solution(patch=path)
-
-    @staticmethod
-    def _hide(draft: _Draft, at: DataPath, path: Path | None) -> Path | None:
-        if path is not None:
-            draft.hidden.append((at, path))
-        return path
-
-    def _keep_hidden(self, draft: _Draft, workspace: FileTree) -> None:
+    def _keep_hidden(self, draft: _Draft, workspace: Workspace) -> None:
         """Refuse a workspace that shows the agent what it must not see."""
-        directory = workspace.directory
+        directory = workspace.tree.directory
         if directory is None:
             return
         at: DataPath = ("workspace",)
@@ -263,13 +254,27 @@ class TaskBuilder:
             hidden = [*hidden, (("dataset",), self.dataset)]
         for place, path in hidden:
             if overlapping(path, directory):
-                what = place[0] if place[0] != "oracles" else "oracle"
+                what = _HIDDEN_NOUNS.get(str(place[0]), str(place[0]))
                 reporter = draft.reporter if what != "dataset" else self._document
                 reporter.report(
                     place,
                     f"{path.name!r} and the workspace {directory.name!r} overlap:"
                     f" the agent would see the {what}",
                 )
+
+
+def _misspelt(key: str, data: Mapping[str, JsonValue]) -> bool:
+    """Whether a key is missing because another one, which is reported, was meant as it."""
+    known = TaskShape.keys()
+    return any(closest(name, known) == key for name in data if name not in known)
+
+
+def _why_unreadable(path: Path) -> str:
+    try:
+        path.read_bytes()
+    except OSError as error:
+        return f": {error.strerror}"
+    return " as UTF-8 text"
 
 
 def _read_text(path: Path) -> str | None:

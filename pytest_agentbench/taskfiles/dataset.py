@@ -1,53 +1,26 @@
-"""The rows of a dataset: JSON lines beside the task file or in an installed distribution."""
+"""The rows of a dataset: a file beside the task file or in an installed distribution."""
 
 from __future__ import annotations
 
 import gzip
-import hashlib
 import importlib.metadata
-import json
-import re
+import stat
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
 
-from pytest_agentbench.errors import Problem
+from pytest_agentbench.taskfiles.dataset_csv import read_csv
+from pytest_agentbench.taskfiles.dataset_json import read_json_lines, read_json_list
+from pytest_agentbench.taskfiles.dataset_rows import DatasetFault, Row, RowFaults
+from pytest_agentbench.taskfiles.dataset_yaml import read_yaml
 
-if TYPE_CHECKING:
-    from pytest_agentbench.model.task import JsonValue
+__all__ = ["DatasetFault", "Row", "RowFaults", "installed_file", "read_rows"]
 
 LIMIT_BYTES = 1 << 30
 """Bytes of a dataset once it is unpacked; it is held in memory."""
-_SUFFIXES = (".jsonl", ".jsonl.gz")
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row. ``number`` counts rows from 1, ``line`` lines of the file."""
-
-    number: int
-    line: int
-    values: dict[str, JsonValue]
-
-
-class DatasetFault(Exception):
-    """The dataset cannot be read; ``advice`` may be empty."""
-
-    def __init__(self, message: str, advice: str = "") -> None:
-        self.message = message
-        self.advice = advice
-        super().__init__(message)
-
-
-class RowFaults(Exception):
-    """Some rows are broken."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        self.problems = problems
-        super().__init__(problems)
+_SUFFIXES = (".jsonl", ".csv", ".yaml", ".yml", ".json")
+_PACKED = ".gz"
+_MARK = b"\xef\xbb\xbf"
 
 
 def installed_file(package: str, name: str) -> Path:
@@ -69,92 +42,52 @@ def installed_file(package: str, name: str) -> Path:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """All rows of a ``.jsonl`` or ``.jsonl.gz`` file; blank lines are no rows.
+    """All rows of a file; its name says of what kind it is.
 
     Raises ``DatasetFault`` for the file, ``RowFaults`` for its rows.
     """
-    if not path.name.endswith(_SUFFIXES):
-        raise DatasetFault(f"{path.name!r} is no dataset: its name must end in .jsonl or .jsonl.gz")
-    rows: list[Row] = []
-    problems: list[Problem] = []
-    for line, raw in enumerate(_lines(path), start=1):
-        if not raw.strip():
-            continue
-        try:
-            rows.append(Row(len(rows) + 1, line, _parse(path, line, raw)))
-        except _BrokenRow as broken:
-            problems.append(broken.problem)
-    if problems:
-        raise RowFaults(problems)
+    suffix = Path(path.name.removesuffix(_PACKED)).suffix
+    if suffix not in _SUFFIXES:
+        kinds = f"{', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
+        raise DatasetFault(
+            f"{path.name!r} is no dataset: its name must end in {kinds}, each also with {_PACKED}"
+        )
+    data = _unpacked(path)
+    match suffix:
+        case ".jsonl":
+            rows = read_json_lines(path, data.removeprefix(_MARK))
+        case ".csv":
+            rows = read_csv(path, _text(path, data))
+        case ".json":
+            rows = read_json_list(path, _text(path, data))
+        case _:
+            rows = read_yaml(path, data)
     if not rows:
         raise DatasetFault(f"{path.name!r} has no rows")
     return rows
 
 
-def sampled(rows: list[Row], names: list[str], sample: int, seed: int) -> list[int]:
-    """Indexes of ``sample`` rows in file order, the same ones everywhere for one seed and name."""
-
-    def rank(index: int) -> bytes:
-        text = f"{seed}\0{names[index]}".encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(text, digest_size=16).digest()
-
-    return sorted(sorted(range(len(rows)), key=rank)[:sample])
-
-
-class _BrokenRow(Exception):
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        super().__init__(problem)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
+def _unpacked(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
-        if path.name.endswith(".gz"):
-            with gzip.open(path) as unpacked:
-                data = unpacked.read(LIMIT_BYTES + 1)
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise DatasetFault(f"{path.name!r} is no regular file")
+        with gzip.open(path) if path.name.endswith(_PACKED) else path.open("rb") as opened:
+            data = opened.read(LIMIT_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         detail = getattr(error, "strerror", None) or str(error)
         raise DatasetFault(f"{path.name!r} cannot be read: {detail}") from error
     if len(data) > LIMIT_BYTES:
         raise DatasetFault(f"{path.name!r} is larger than {LIMIT_BYTES:,} bytes")
-    yield from data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return data
 
 
-def _parse(path: Path, line: int, raw: bytes) -> dict[str, JsonValue]:
-    def refuse(message: str, column: int = 1) -> NoReturn:
-        excerpt = raw.decode("utf-8", "replace").rstrip("\r")
-        raise _BrokenRow(Problem(path, line, column, message, excerpt))
-
+def _text(path: Path, data: bytes) -> str:
+    data = data.removeprefix(_MARK)
     try:
-        text = raw.decode("utf-8")
-        value = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse)
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        refuse(f"byte {error.start} of the line (0x{raw[error.start]:02x}) is not UTF-8")
-    except json.JSONDecodeError as error:
-        refuse(f"not valid JSON: {error.msg}", error.colno)
-    except RecursionError:
-        refuse("not valid JSON: nested too deeply")
-    except ValueError as error:
-        refuse(f"not valid JSON: {error}")
-    if not isinstance(value, dict):
-        refuse("a row is a JSON object")
-    if _SURROGATE.search(raw) is not None:
-        try:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-        except UnicodeEncodeError:
-            refuse("holds half of a surrogate pair, which is not text")
-    return value
-
-
-def _without_duplicates(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"duplicate key {twice!r}")
-    return found
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")
+        line = data.count(b"\n", 0, error.start) + 1
+        byte = f"byte 0x{data[error.start]:02x} of line {line}"
+        raise DatasetFault(
+            f"{path.name!r} cannot be read: {byte} is not UTF-8", "save it as UTF-8"
+        ) from error

@@ -12,16 +12,14 @@ from pytest_agentbench.taskfiles.names import variable_fault
 
 if TYPE_CHECKING:
     from pytest_agentbench.model.task import JsonValue, SettingsLayer
-    from pytest_agentbench.taskfiles.document import (
-        DefaultsShape,
-        SandboxShape,
-        TaskShape,
-        VariantShape,
-    )
+    from pytest_agentbench.taskfiles.document import SandboxShape
+    from pytest_agentbench.taskfiles.experimentshape import DefaultsShape, VariantShape
     from pytest_agentbench.taskfiles.rowscope import Reporter
+    from pytest_agentbench.taskfiles.taskshape import TaskShape
     from pytest_agentbench.taskfiles.yamlnodes import DataPath
 
 NETWORKS = ("auto", "full", "none")
+REVEALS = ("verdict", "reasons", "full")
 
 
 def layer_of(
@@ -37,6 +35,12 @@ def layer_of(
         layer["repeats"] = shape.repeats
     if shape.limits.has("time"):
         layer["limits.time"] = shape.limits.time
+    if shape.limits.has("workspace"):
+        layer["limits.workspace"] = shape.limits.workspace
+    if shape.has("reveal"):
+        if shape.reveal not in REVEALS:
+            reporter.report((*at, "reveal"), unknown(shape.reveal, REVEALS, what="reveal"))
+        layer["reveal"] = shape.reveal
     if shape.has("sandbox"):
         _Sandbox(shape.sandbox, base, reporter, (*at, "sandbox"), layer).read()
     return layer

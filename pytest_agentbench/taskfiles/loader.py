@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,14 +18,14 @@ from pytest_agentbench.taskfiles.dataset import (
     RowFaults,
     installed_file,
     read_rows,
-    sampled,
 )
-from pytest_agentbench.taskfiles.document import TASK_PLACES, DatasetShape, TaskShape
+from pytest_agentbench.taskfiles.dataset_choice import Choice, first_faults
 from pytest_agentbench.taskfiles.locate import definition_error
 from pytest_agentbench.taskfiles.named import fixed_part, naming_places
 from pytest_agentbench.taskfiles.names import slug
-from pytest_agentbench.taskfiles.placeholders import as_text, fill
+from pytest_agentbench.taskfiles.placeholders import Template
 from pytest_agentbench.taskfiles.rowscope import RowScope, TemplateScope
+from pytest_agentbench.taskfiles.taskshape import TASK_PLACES, DatasetShape, TaskShape
 
 if TYPE_CHECKING:
     from pytest_agentbench.model.task import JsonValue, TaskSpec
@@ -34,17 +35,21 @@ FAULTY_ROWS_SHOWN = 10
 
 
 def load_task_file(
-    path: Path, *, rootdir: Path, validate_oracle: Validate | None = None
+    path: Path,
+    *,
+    rootdir: Path,
+    validate_oracle: Validate | None = None,
+    sample: int | None = None,
 ) -> tuple[TaskSpec, ...]:
-    """The tasks of a file, in file order.
+    """The tasks of a file, in file order; of a dataset at most ``sample``.
 
     ``validate_oracle`` says what is wrong with an oracle's expectation and options;
     by default the class that the registry has for its kind. Raises
     ``DefinitionError`` with all problems of the file.
     """
     path = Path(os.path.normpath(rootdir / path))
-    document = parsed.take(path)
-    loading = _Loading(path, document, validate_oracle or validate_by_registry)
+    document = parsed.take(path, rootdir)
+    loading = _Loading(path, document, validate_oracle or validate_by_registry, sample)
     tasks = loading.tasks()
     problems = [*document.problems, *loading.row_problems]
     if problems:
@@ -55,9 +60,12 @@ def load_task_file(
 class _Loading:
     """One file on its way to tasks."""
 
-    def __init__(self, path: Path, document: Document, validate_oracle: Validate) -> None:
+    def __init__(
+        self, path: Path, document: Document, validate_oracle: Validate, sample: int | None
+    ) -> None:
         self._path = path
         self._document = document
+        self._sample = sample
         self._builder = TaskBuilder(path, document, validate_oracle)
         self.row_problems: list[Problem] = []
 
@@ -70,7 +78,7 @@ class _Loading:
             return (task,) if task is not None else ()
         rest = {key: value for key, value in data.items() if key != "dataset"}
         source = self._dataset_file(data["dataset"])
-        rows = self._rows(source) if source is not None else None
+        rows = self._rows(source[1]) if source is not None else None
         if source is None or rows is None:
             validate(TaskShape, rest, TASK_PLACES, TemplateScope(self._document))
             return ()
@@ -96,6 +104,8 @@ class _Loading:
         if not shape.path.strip() or "\0" in shape.path:
             self._document.report(("dataset",), "a dataset needs a 'path'")
             return None
+        if not self._samples_well(shape):
+            return None
         if not shape.has("package"):
             return shape, Path(os.path.normpath(self._path.parent / shape.path))
         try:
@@ -104,80 +114,75 @@ class _Loading:
             self._document.report(("dataset", "package"), fault.message, advice=fault.advice)
             return None
 
-    def _rows(self, source: tuple[DatasetShape, Path]) -> list[Row] | None:
-        shape, file = source
+    def _rows(self, file: Path) -> list[Row] | None:
         try:
-            rows = read_rows(file)
+            return read_rows(file)
         except DatasetFault as fault:
             self._document.report(("dataset", "path"), fault.message, advice=fault.advice)
             return None
         except RowFaults as faults:
-            self.row_problems.extend(faults.problems[:FAULTY_ROWS_SHOWN])
+            self.row_problems.extend(first_faults(faults.problems, FAULTY_ROWS_SHOWN))
             return None
-        if shape.sample > len(rows):
-            self._document.report(
-                ("dataset", "sample"), f"sample of {shape.sample}, but there are {len(rows)} rows"
-            )
-            return None
-        return rows
+
+    def _samples_well(self, shape: DatasetShape) -> bool:
+        """Whether the ways of choosing rows go together."""
+        report = self._document.report
+        if shape.has("sample") and shape.has("per_stratum"):
+            message = "'sample' and 'per_stratum' exclude each other"
+            report(("dataset", "per_stratum"), message, key=True)
+        elif shape.has("per_stratum") and not shape.stratum:
+            message = "'per_stratum' needs a 'stratum': the field whose values make the strata"
+            report(("dataset", "per_stratum"), message, key=True)
+        elif shape.has("stratum") and not shape.has("per_stratum"):
+            message = "'stratum' needs a 'per_stratum': how many rows of each are taken"
+            report(("dataset", "stratum"), message, key=True)
+        else:
+            return True
+        return False
 
     def _chosen(self, rows: list[Row], shape: DatasetShape, file: Path) -> list[tuple[Row, str]]:
-        """The sampled rows, each with the name that it has by itself."""
-        named = (
-            "id" if not shape.has("id") and any("id" in row.values for row in rows) else shape.id
-        )
-        names = [self._name(row, named, file) for row in rows]
-        if shape.has("sample"):
-            indexes = sampled(rows, names, shape.sample, shape.seed)
-        else:
-            indexes = list(range(len(rows)))
-        return [(rows[index], names[index]) for index in indexes]
-
-    def _name(self, row: Row, field: str, file: Path) -> str:
-        if not field:
-            return f"{self._builder.default_id}-{row.number}"
-        value = row.values.get(field)
-        if isinstance(value, str | int) and not isinstance(value, bool):
-            return as_text(value)
-        if field in row.values:
-            message = f"row {row.number}: the id field {field!r} must be text or a whole number"
-        else:
-            known = ", ".join(row.values)
-            message = f"row {row.number} has no id field {field!r}; known: {known}"
-        self.row_problems.append(Problem(file, row.line, 1, message))
-        return f"{self._builder.default_id}-{row.number}"
+        """The rows that are taken, each with the name that it has by itself."""
+        names_tasks = "id" not in self._keys()
+        default_id = self._builder.default_id
+        choice = Choice(file, shape, default_id, self._sample, names_tasks=names_tasks)
+        chosen = choice.of(rows, self._document)
+        self.row_problems.extend(first_faults(choice.problems, FAULTY_ROWS_SHOWN))
+        return chosen
 
     def _row_tasks(
         self, template: dict[str, JsonValue], chosen: list[tuple[Row, str]], file: Path
     ) -> Iterator[TaskSpec]:
         makers: dict[str, Row] = {}
+        filling = Template(template)
         faulty = 0
         for row, name in chosen:
             before = len(self._document.problems)
             scope = RowScope(self._document, f"row {row.number} ({file.name}:{row.line})")
-            data = fill(template, row.values, _complain_to(scope))
+            data = filling.fill(row.values, _complain_to(scope))
             if not isinstance(data, dict) or len(self._document.problems) > before:
                 task = None
             else:
                 task = self._builder.build(data, scope, row=row, name=slug(name))
-            if task is None:
-                faulty += 1
-                if faulty == FAULTY_ROWS_SHOWN:
-                    return
-                continue
-            first = makers.setdefault(task.id, row)
-            if first is row:
-                yield task
-            else:
+            if task is not None:
+                first = makers.setdefault(task.id, row)
+                if first is row:
+                    yield task
+                    continue
                 self._clash(task.id, first, row, file)
+            faulty += 1
+            if faulty == FAULTY_ROWS_SHOWN:
+                return
 
     def _clash(self, name: str, first: Row, second: Row, file: Path) -> None:
-        has_id = isinstance(self._document.data, dict) and "id" in self._document.data
         self._document.report(
-            ("id",) if has_id else ("dataset",),
+            ("id",) if "id" in self._keys() else ("dataset",),
             f"rows {first.number} and {second.number} ({file.name}:{first.line} and"
             f" :{second.line}) both make the id {name!r}",
         )
+
+    def _keys(self) -> AbstractSet[str]:
+        data = self._document.data
+        return data.keys() if isinstance(data, dict) else frozenset()
 
 
 def _complain_to(scope: RowScope) -> Callable[[tuple[str | int, ...], str], None]:

@@ -11,6 +11,10 @@ from pytest_agentbench.errors import DefinitionError, Problem
 
 _WINDOW = 100
 """Characters of a long source line that are shown."""
+_PROBLEMS_SHOWN = 100
+"""Of a file that is wrong throughout."""
+_MESSAGE_HEAD, _MESSAGE_TAIL = 600, 200
+"""Characters of a long message that are shown: it may quote what the file holds."""
 
 
 def definition_error(problems: Iterable[Problem], *, rootdir: Path, main: Path) -> DefinitionError:
@@ -31,7 +35,12 @@ def definition_error(problems: Iterable[Problem], *, rootdir: Path, main: Path) 
 
 def render(problems: Iterable[Problem], *, rootdir: Path) -> str:
     """All problems as one text; paths below ``rootdir`` are shown relative to it."""
-    return "\n".join(_render_one(problem, rootdir) for problem in problems)
+    told = list(problems)
+    lines = [_render_one(problem, rootdir) for problem in told[:_PROBLEMS_SHOWN]]
+    if len(told) > _PROBLEMS_SHOWN:
+        rest = len(told) - _PROBLEMS_SHOWN
+        lines.append(f"and {rest:,} more problem{'s' * (rest != 1)}")
+    return "\n".join(lines)
 
 
 def shown_path(path: Path, rootdir: Path) -> str:
@@ -46,7 +55,7 @@ def _render_one(problem: Problem, rootdir: Path) -> str:
     place = shown_path(problem.path, rootdir)
     if problem.line:
         place += f":{problem.line}:{problem.column}"
-    text = f"{place}: {problem.message}"
+    text = f"{place}: {_shortened(problem.message)}"
     if problem.advice:
         text += f". Try: {problem.advice}"
     if not problem.line or not problem.excerpt.strip():
@@ -55,6 +64,12 @@ def _render_one(problem: Problem, rootdir: Path) -> str:
     gutter = " " * len(str(problem.line))
     source = _printable(excerpt)
     return f"{text}\n  {problem.line} | {source}\n  {gutter} | {_padding(source, column)}^"
+
+
+def _shortened(message: str) -> str:
+    if len(message) <= _MESSAGE_HEAD + _MESSAGE_TAIL:
+        return message
+    return f"{message[:_MESSAGE_HEAD]}…{message[-_MESSAGE_TAIL:]}"
 
 
 def _window(line: str, column: int) -> tuple[str, int]:

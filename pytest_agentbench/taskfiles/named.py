@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_agentbench.taskfiles import parsed
+from pytest_agentbench.taskfiles.paths import is_below
 from pytest_agentbench.taskfiles.placeholders import before_placeholder
 from pytest_agentbench.taskfiles.yamlnodes import value_at
 
@@ -16,21 +18,26 @@ if TYPE_CHECKING:
     from pytest_agentbench.taskfiles.yamlnodes import DataPath
 
 _NAMING_LINE = re.compile(
-    r"(?m)^[ \t-]*[{]?[ \t]*(?:workspace|copy|pytest|assets|solution|prompt_file|path)[ \t]*:"
-    r"[ \t]*(?:\{[ \t]*(?:copy|run)[ \t]*:[ \t]*)?['\"]?(?P<path>[^\s'\"#{}\[\],|>&*!]+)"
+    r"(?m)^[ \t-]*[{]?[ \t]*(?:workspace|copy|patch|pytest|assets|solution|prompt_file|path)[ \t]*:"
+    r"[ \t]*(?:\{[ \t]*(?:copy|patch|run)[ \t]*:[ \t]*)?['\"]?(?P<path>[^\s'\"#{}\[\],|>&*!]+)"
 )
 
 
-def named_paths(file: Path) -> list[Path]:
-    """Absolute paths, all of them below the file's directory or a dataset's; never raises."""
-    document = parsed.peek(file)
+def named_paths(file: Path, rootdir: Path) -> list[Path]:
+    """Absolute paths; never raises. Never one that holds the file itself.
+
+    They lie below the file's directory, but for datasets and local repositories. A task
+    may start from a commit of the very project that it belongs to.
+    """
+    document = parsed.peek(file, rootdir)
     data = document.data
     if isinstance(data, dict):
         texts = [text for _, text in naming_places(data)]
     else:
         texts = [found["path"] for found in _NAMING_LINE.finditer(document.text)]
     fixed = (fixed_part(text) for text in texts)
-    return [file.parent / text for text in fixed if text and "\0" not in text]
+    paths = [file.parent / text for text in fixed if text and "\0" not in text]
+    return [path for path in paths if not is_below(str(file), os.path.normpath(path))]
 
 
 def fixed_part(text: str) -> str:
@@ -42,15 +49,26 @@ def fixed_part(text: str) -> str:
 def naming_places(data: dict[str, JsonValue]) -> Iterator[tuple[DataPath, str]]:
     """Each text of a task file that names a path beside it, and where it stands."""
     yield from _texts(data, ("prompt_file",))
-    yield from _texts(data, ("workspace",), "copy")
-    yield from _texts(data, ("solution",), "path", "run")
+    yield from _texts(data, ("workspace",), "copy", "patch")
+    yield from _texts(data, ("workspace", "git"), "url")
+    yield from _texts(data, ("solution",), "path", "patch", "copy", "run")
     dataset = data.get("dataset")
     if isinstance(dataset, dict) and "package" not in dataset:
         yield from _texts(data, ("dataset", "path"))
-    oracles = data.get("oracles")
-    for index in range(len(oracles) if isinstance(oracles, list) else 0):
-        yield from _texts(data, ("oracles", index, "pytest"), "copy")
-        yield from _texts(data, ("oracles", index, "assets"), "copy")
+    for control in _entries(data, "controls"):
+        for key in ("copy", "patch", "run"):
+            yield from _texts(data, (*control, key))
+    for oracle in _entries(data, "oracles"):
+        yield from _texts(data, (*oracle, "pytest"), "copy")
+        yield from _texts(data, (*oracle, "assets"), "copy")
+
+
+def _entries(data: dict[str, JsonValue], key: str) -> Iterator[DataPath]:
+    """The places of a list's entries that are mappings."""
+    entries = data.get(key)
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if isinstance(entry, dict):
+            yield key, index
 
 
 def _texts(data: JsonValue, at: DataPath, *keys: str) -> Iterator[tuple[DataPath, str]]:

@@ -6,6 +6,7 @@ Each function returns what is wrong, as the end of a sentence, or None.
 from __future__ import annotations
 
 import re
+from unicodedata import is_normalized, normalize
 
 ID_LIMIT = 100
 
@@ -27,6 +28,9 @@ _RESERVED_TAGS = frozenset(
     }
 )
 _KEYWORDS = frozenset({"and", "or", "not", "True", "False", "None"})
+# What nearly every name is made of: asked several times for each task of a session.
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_PLAIN_FILE = re.compile(rf"{_PLAIN_ID.pattern}(?:/{_PLAIN_ID.pattern})*")
 _REPEAT_SUFFIX = re.compile(r"-r\d+$")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NAME_LIMIT = 255
@@ -35,6 +39,8 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def id_fault(text: str) -> str | None:
     """Why a text is no id of a task, oracle or variant: it becomes a part of node ids and paths."""
+    if len(text) <= ID_LIMIT and _PLAIN_ID.fullmatch(text) and not _OWN_MEANING.match(text):
+        return None
     bad = _BAD_IN_ID.search(text)
     blank = bad is not None and bad[0].isspace()
     faults = (
@@ -45,6 +51,7 @@ def id_fault(text: str) -> str | None:
         (blank, "holds a blank"),
         (bad is not None, f"holds {bad[0]!r}" if bad else ""),
         (not text.isprintable(), "holds a character that cannot be printed"),
+        (not is_normalized("NFC", text), "is not in Unicode's composed form (NFC)"),
     )
     return next((said for holds, said in faults if holds), None)
 
@@ -58,7 +65,8 @@ def variant_fault(text: str) -> str | None:
 
 def slug(text: str) -> str:
     """An id made of any text: what an id may not hold becomes ``-``; may still be refused."""
-    safe = _UNSAFE.sub("-", text)
+    # Two ways to write one letter would be two tasks that nobody can tell apart.
+    safe = _UNSAFE.sub("-", normalize("NFC", text))
     safe = "".join(letter if letter.isprintable() else "-" for letter in safe)
     return safe.lstrip("-.").rstrip("-")
 
@@ -83,6 +91,8 @@ def variable_fault(name: str, value: str) -> str | None:
 
 def file_fault(name: str) -> str | None:
     """Why a text is no relative POSIX file name below a directory."""
+    if len(name) <= _NAME_LIMIT and _PLAIN_FILE.fullmatch(name):
+        return None
     parts = name.split("/")
     faults = {
         "is empty": not name,

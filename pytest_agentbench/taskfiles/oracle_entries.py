@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -10,26 +11,31 @@ from pydantic import ValidationError
 
 from pytest_agentbench.model.task import FileTree, OracleSpec, Position
 from pytest_agentbench.registry import oracle_class, oracle_kinds
-from pytest_agentbench.taskfiles.complaints import not_yet, subject, unknown
-from pytest_agentbench.taskfiles.document import FilesShape, OracleShape
+from pytest_agentbench.taskfiles.complaints import subject, unknown
+from pytest_agentbench.taskfiles.document import FilesShape
 from pytest_agentbench.taskfiles.names import id_fault
+from pytest_agentbench.taskfiles.taskshape import CheckShape, OracleShape, TaskShape
 from pytest_agentbench.taskfiles.yamlnodes import kind_of, value_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from pytest_agentbench.model.task import JsonValue
-    from pytest_agentbench.taskfiles.document import TaskShape
     from pytest_agentbench.taskfiles.rowscope import Reporter
     from pytest_agentbench.taskfiles.trees import Trees
     from pytest_agentbench.taskfiles.yamlnodes import DataPath, Document
 
 Validate: TypeAlias = Callable[[OracleSpec], "list[tuple[tuple[str | int, ...], str]]"]
 
-_VERBS = ("must ", "needs ", "names ", "holds ", "takes ")
-_TREE_KINDS = frozenset({"pytest"})
-"""Kinds whose value names files; that of the others is passed on as it stands."""
+_VERBS = ("must ", "needs ", "names ", "holds ", "takes ", "is ")
+CHECK_KINDS = ("diff", "files", "run")
+"""Kinds that need no hidden files."""
+_NOT_FOR_CHECKS = {
+    "assets": "a check has no 'assets': it is visible, so its files belong into the workspace",
+    "weight": "a check has no 'weight': the score is the oracles'",
+    "required": "a check is required, unless it is 'advisory'",
+    "pass_at": "a check has no 'pass_at': it passes or it does not",
+}
 
 
 def validate_by_registry(spec: OracleSpec) -> list[tuple[tuple[str | int, ...], str]]:
@@ -43,9 +49,8 @@ class OracleEntries:
     def __init__(self, path: Path, document: Document, validate: Validate) -> None:
         self._path = path
         self._document = document
-        self._askedate = validate
+        self._validate = validate
         self._asked: set[int] = set()
-        self._common = OracleShape.keys()
 
     def specs(
         self,
@@ -53,98 +58,143 @@ class OracleEntries:
         data: Mapping[str, JsonValue],
         reporter: Reporter,
         trees: Trees,
-    ) -> tuple[tuple[OracleSpec, ...], list[tuple[DataPath, Path]]]:
-        """The oracles of one task, and the paths that they hide, each with its place."""
-        raw = cast("list[JsonValue]", data["oracles"])
-        names = self._names(task.oracles, reporter)
-        specs: list[OracleSpec] = []
+    ) -> tuple[tuple[OracleSpec, ...], tuple[OracleSpec, ...], list[tuple[DataPath, Path]]]:
+        """The checks and the oracles of one task, and the paths that they hide."""
         hidden: list[tuple[DataPath, Path]] = []
-        for index, shape in enumerate(task.oracles):
-            entry = _Entry(shape, ("oracles", index), reporter, trees, hidden)
+        entries = [
+            _Entry(shape, (key, index), reporter, trees, hidden)
+            for key, shapes in (("checks", task.checks), ("oracles", task.oracles))
+            for index, shape in enumerate(shapes)
+        ]
+        names = self._names(entries)
+        specs: list[OracleSpec] = []
+        for entry, name in zip(entries, names, strict=True):
             kind = self._kind(entry)
             if kind is None:
                 continue
             before = len(self._document.problems)
-            spec = self._spec(entry, kind, names[index], required="threshold" not in data)
+            spec = self._spec(entry, kind, name, required="threshold" not in data)
             specs.append(spec)
             if len(self._document.problems) == before:
-                self._check(entry, spec, raw[index])
-        return tuple(specs), hidden
+                self._check(entry, spec, value_at(cast("JsonValue", data), entry.at))
+        self._check_needs(entries, names)
+        checks = tuple(spec for spec in specs if spec.visible)
+        return checks, tuple(spec for spec in specs if not spec.visible), hidden
 
-    def _names(self, shapes: list[OracleShape], reporter: Reporter) -> list[str]:
+    def _names(self, entries: Sequence[_Entry]) -> list[str]:
         """The name of each entry: its own, or its kind with a number where that is taken."""
-        taken: dict[str, int] = {}
-        for index, shape in enumerate(shapes):
-            if not shape.has("name"):
+        taken: dict[str, DataPath] = {}
+        for entry in entries:
+            name = entry.shape.name
+            if not entry.shape.has("name"):
                 continue
-            at = ("oracles", index, "name")
-            fault = id_fault(shape.name)
+            fault = id_fault(name)
             if fault is not None:
-                reporter.report(at, f"the name {shape.name!r} {fault}")
-            first = taken.setdefault(shape.name, index)
-            if first != index:
-                line, _ = self._document.place(("oracles", first, "name"))
-                reporter.report(at, f"duplicate name {shape.name!r}; the first is on line {line}")
+                entry.report(("name",), f"the name {name!r} {fault}")
+            first = taken.setdefault(name, entry.at)
+            if first != entry.at:
+                line, _ = self._document.place((*first, "name"))
+                entry.report(("name",), f"duplicate name {name!r}; the first is on line {line}")
         return [
-            shape.name if shape.has("name") else _free_name(_first_kind(shape), taken)
-            for shape in shapes
+            entry.shape.name if entry.shape.has("name") else _free_name(entry, taken)
+            for entry in entries
         ]
 
+    @staticmethod
+    def _check_needs(entries: Sequence[_Entry], names: Sequence[str]) -> None:
+        """What is needed comes before: then the needs can make no circle."""
+        for position, entry in enumerate(entries):
+            before = names[:position]
+            for index, need in enumerate(entry.shape.needs):
+                if need in before:
+                    continue
+                if need in names:
+                    message = f"{need!r} does not come before: what is needed is judged first"
+                elif before:
+                    message = unknown(need, before, what="oracle")
+                else:
+                    message = f"unknown oracle {need!r}: none comes before"
+                entry.report(("needs", index), message)
+
     def _kind(self, entry: _Entry) -> str | None:
-        known = oracle_kinds()
+        known = CHECK_KINDS if entry.visible else oracle_kinds()
+        what = "check" if entry.visible else "oracle"
         kinds = [key for key in entry.extra if key in known]
         for key in entry.extra:
-            if key in OracleShape.later:
-                entry.report((key,), not_yet(key), key=True)
+            if key in _later(entry):
+                entry.report((key,), _later(entry)[key], key=True)
+            elif not kinds and key in oracle_kinds():
+                message = f"{key!r} is an oracle and no check: the agent must not see its files"
+                entry.report((key,), message, key=True)
             elif not kinds:
-                message = unknown(key, [*known, *self._common], what="oracle or key")
+                message = unknown(key, [*known, *entry.shape.keys()], what=f"{what} or key")
                 entry.report((key,), message, key=True)
         if len(kinds) == 1:
             return kinds[0]
         if kinds:
             named = " and ".join(repr(kind) for kind in kinds)
-            entry.report((kinds[1],), f"one entry, one kind of oracle: {named}", key=True)
+            entry.report((kinds[1],), f"one entry, one kind of {what}: {named}", key=True)
         elif not entry.extra:
-            entry.report((), f"an oracle needs one of: {', '.join(known)}")
+            article = "a" if entry.visible else "an"
+            entry.report((), f"{article} {what} needs one of: {', '.join(known)}")
         return None
 
     def _spec(self, entry: _Entry, kind: str, name: str, *, required: bool) -> OracleSpec:
         shape = entry.shape
         line, column = self._document.place(entry.at)
+        left_out = _later(entry)
         options = {
-            key: value
-            for key, value in entry.extra.items()
-            if key != kind and key not in OracleShape.later
+            key: value for key, value in entry.extra.items() if key != kind and key not in left_out
         }
         value = entry.extra[kind]
-        return OracleSpec(
+        named = oracle_class(kind).names_files
+        spec = OracleSpec(
             kind=kind,
             name=name,
             position=Position(self._path, line, column),
-            expectation=entry.tree(kind, value) if kind in _TREE_KINDS else value,
+            expectation=entry.tree(kind, value) if named else value,
             options=options,
-            weight=shape.weight,
-            required=shape.required if shape.has("required") else required,
+            # A check is the author's word too; the agent may know it, so it weighs nothing.
+            weight=0.0,
+            required=not shape.advisory,
             timeout_s=shape.timeout,
-            assets=entry.assets(),
+            advisory=shape.advisory,
+            needs=tuple(shape.needs),
+            network=shape.network == "full",
+            reveal=shape.reveal if shape.has("reveal") else None,
+            visible=entry.visible,
+        )
+        if not isinstance(shape, OracleShape):
+            return spec
+        if shape.advisory and shape.has("required") and shape.required:
+            entry.report(("required",), "'advisory' and 'required' exclude each other", key=True)
+        asked = shape.required if shape.has("required") else required
+        return replace(
+            spec,
+            weight=0.0 if shape.advisory else shape.weight,
+            required=asked and not shape.advisory,
+            pass_at=shape.pass_at if shape.has("pass_at") else None,
+            assets=entry.assets(shape),
         )
 
     def _check(self, entry: _Entry, spec: OracleSpec, raw: JsonValue) -> None:
         """Ask the oracle. An entry without placeholders is the same object in every row."""
         if id(raw) in self._asked:
             return
-        faults = self._askedate(spec)
+        faults = self._validate(spec)
         for where, message in faults:
             is_option = len(where) == 1 and where[0] != spec.kind
-            entry.report(where, self._worded(spec, where, message), key=is_option)
+            is_key = is_option or message.startswith("unknown ")
+            entry.report(where, self._worded(spec, where, message), key=is_key)
         # As it stands in the file, which lives as long as this object does.
         if raw is value_at(self._document.data, entry.at):
             self._asked.add(id(raw))
 
     def _worded(self, spec: OracleSpec, where: DataPath, message: str) -> str:
         """An oracle's message with its subject; it does not know the keys of all oracles."""
-        if len(where) == 1 and where[0] in spec.options and "did you mean" not in message:
-            close = get_close_matches(str(where[0]), self._common, n=1, cutoff=0.75)
+        is_unknown = message.startswith("unknown ") and "did you mean" not in message
+        if len(where) == 1 and where[0] in spec.options and is_unknown:
+            close = get_close_matches(str(where[0]), OracleShape.keys(), n=1, cutoff=0.75)
             if close:
                 return f"unknown key {where[0]!r}; did you mean {close[0]!r}?"
         return f"{subject(where)} {message}" if message.startswith(_VERBS) else message
@@ -155,7 +205,7 @@ class _Entry:
 
     def __init__(
         self,
-        shape: OracleShape,
+        shape: CheckShape,
         at: DataPath,
         reporter: Reporter,
         trees: Trees,
@@ -171,8 +221,13 @@ class _Entry:
     def report(self, where: DataPath, message: str, *, key: bool = False) -> None:
         self._reporter.report((*self.at, *where), message, key=key)
 
-    def assets(self) -> FileTree:
-        return self._hide(self._trees.of_files(self.shape.assets, (*self.at, "assets")), "assets")
+    @property
+    def visible(self) -> bool:
+        """Whether it is a check."""
+        return self.at[0] == "checks"
+
+    def assets(self, shape: OracleShape) -> FileTree:
+        return self._hide(self._trees.of_files(shape.assets, (*self.at, "assets")), "assets")
 
     def tree(self, kind: str, value: JsonValue) -> FileTree:
         """The files that the kind's value names: a directory, one file, or a mapping."""
@@ -218,15 +273,21 @@ class _Entry:
         return tree
 
 
-def _first_kind(shape: OracleShape) -> str:
+def _later(entry: _Entry) -> Mapping[str, str]:
+    """Keys that an entry may not have, each with why."""
+    return _NOT_FOR_CHECKS if entry.visible else {}
+
+
+def _first_kind(shape: CheckShape) -> str:
     extra = shape.model_extra or {}
     return next((kind for kind in oracle_kinds() if kind in extra), "oracle")
 
 
-def _free_name(kind: str, taken: dict[str, int]) -> str:
+def _free_name(entry: _Entry, taken: dict[str, DataPath]) -> str:
+    kind = _first_kind(entry.shape)
     name, number = kind, 1
     while name in taken:
         number += 1
         name = f"{kind}-{number}"
-    taken[name] = -1
+    taken[name] = entry.at
     return name

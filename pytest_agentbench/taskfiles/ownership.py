@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_agentbench.taskfiles.claims import SUFFIXES, Claims, is_task_name
+from pytest_agentbench.taskfiles.overlays import named_overlays
 
 _Answer = Callable[[str], "Path | None"]
 _FILES_OF_A_DIRECTORY = ("task.yaml", "task.yml")
@@ -44,9 +45,10 @@ class Ownership:
         self._real_root = os.path.realpath(self._root)
         self._directories: dict[str, _Directory] = {}
         self._parents: dict[str, str] = {}
+        self._overlays: dict[str, Path] | None = None
 
     def owner(self, path: Path) -> Path | None:
-        """The task file that owns a file or directory, or None.
+        """The file that owns a file or directory, or None: a task's, or an overlay's experiment.
 
         None also for a misplaced task file and the directories that lead to it, so
         that it is collected and its error seen.
@@ -84,6 +86,11 @@ class Ownership:
         return real
 
     def _owner(self, text: str) -> Path | None:
+        if self._overlays is None:
+            self._overlays = named_overlays(self._root)
+        for overlay, file in self._overlays.items():
+            if text == overlay or _below(text, overlay):
+                return file
         for directory in self._above(text):
             held = self._look(directory)
             named = _named_owner(held, directory, text)
@@ -153,7 +160,7 @@ class Ownership:
             # Only now: a session without task files imports neither yaml nor pydantic.
             from pytest_agentbench.taskfiles.named import named_paths  # noqa: PLC0415
 
-            for path in named_paths(file):
+            for path in named_paths(file, self.claims.rootdir):
                 text = os.path.normpath(path)
                 held.named.setdefault(text, file)
                 held.named.setdefault(self._within_root(os.path.realpath(text)), file)

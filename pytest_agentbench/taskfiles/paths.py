@@ -19,7 +19,7 @@ class NamedPaths:
 
     def __init__(self, file: Path) -> None:
         self._directory = file.parent
-        self._real_directory = os.path.realpath(file.parent)
+        self._real_directory: str | None = None
         self._known: dict[tuple[str, Wanted], Path | PathFault] = {}
 
     def find(self, text: str, wanted: Wanted) -> Path:
@@ -42,8 +42,11 @@ class NamedPaths:
             raise PathFault("holds a NUL character")
         if text.startswith("/"):
             raise PathFault("is absolute; it must lie in the task's directory")
-        if ".." in text.split("/"):
+        if os.path.normpath(text).split("/")[0] == "..":
             raise PathFault("leaves the task's directory")
+        if ".." in text.split("/"):
+            # Behind a symlink, it would be another place than it seems.
+            raise PathFault("goes up by '..' on its way")
         path = Path(os.path.normpath(self._directory / text))
         try:
             real = os.path.realpath(path, strict=True)
@@ -51,6 +54,8 @@ class NamedPaths:
             if not os.path.lexists(path):
                 raise PathFault(f"does not exist{self._hint(path)}") from error
             raise PathFault(f"cannot be followed: {error.strerror}") from error
+        if self._real_directory is None:
+            self._real_directory = os.path.realpath(self._directory)
         if real != self._real_directory and not is_below(real, self._real_directory):
             raise PathFault("leaves the task's directory through a symlink")
         self._check_kind(path, wanted)

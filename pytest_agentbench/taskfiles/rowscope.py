@@ -27,7 +27,7 @@ class RowScope:
 
     def report(self, at: DataPath, message: str, *, advice: str = "", key: bool = False) -> None:
         """Note a problem; the same one in every row is one problem."""
-        if has_placeholder(_nearest(self._document.data, at)):
+        if has_placeholder([_nearest(self._document.data, at), *at]):
             message = f"{self._label}: {message}"
         self._document.report(at, message, advice=advice, key=key)
 

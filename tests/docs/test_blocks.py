@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from pytest_agentbench import registry
 from pytest_agentbench.errors import DefinitionError
 from pytest_agentbench.matrix.expand import expand
+from pytest_agentbench.matrix.prompts import template_fault
 from pytest_agentbench.taskfiles.experiment import load_experiment
 from pytest_agentbench.taskfiles.loader import load_task_file
 
@@ -21,14 +24,37 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # The design shows keys that are not built yet.
 AHEAD = ROOT / "docs" / "concepts" / "design.md"
 
-# What the blocks name, beside the file that they are written to.
+# What the blocks of tasks name, beside the file that they are written to.
 BESIDE = {
     "prompt.md": "Fix total().\n",
     "workspace/shop.py": "def total(rows):\n    return sum(rows[:-1])\n",
-    "oracle/test_total.py": "def test_total():\n    pass\n",
+    "oracle/test_total.py": (
+        "from shop import total\n\n\ndef test_total():\n    assert total([4]) == 4\n"
+    ),
     "assets/expected.txt": "all\n",
-    "solution.patch": "--- a/shop.py\n+++ b/shop.py\n",
+    "solution.patch": (
+        "--- a/shop.py\n+++ b/shop.py\n@@ -1,2 +1,2 @@\n def total(rows):\n"
+        "-    return sum(rows[:-1])\n+    return sum(rows)\n"
+    ),
     "rows.jsonl": "".join(json.dumps({"name": f"row-{n}", "number": n}) + "\n" for n in range(3)),
+    "rows.csv": "name,level,number\na,easy,1\nb,easy,2\nc,hard,3\n",
+    "issues.jsonl": json.dumps(
+        {
+            "instance_id": "calc-1",
+            "problem_statement": "add() is wrong.",
+            "before": "def add(a, b):\n    return a - b\n",
+            "tests": "def test_edge_1():\n    pass\n",
+            "FAIL_TO_PASS": '["tests/test_calc.py::test_edge_1"]',
+            "PASS_TO_PASS": "[]",
+        }
+    )
+    + "\n",
+}
+
+# What the blocks of experiments name, beside agentbench.yaml.
+BESIDE_EXPERIMENT = {
+    "experiments/base.yaml": "variants:\n  codex: {agent: noop, limits: {time: 5m}}\n",
+    "overlays/notes/NOTES.md": "Read this first.\n",
 }
 
 
@@ -55,14 +81,22 @@ def marked(mark: str) -> list[object]:
     return [pytest.param(block, id=block.place) for block in blocks() if block.mark == mark]
 
 
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+
 def project(root: Path, name: str, text: str) -> Path:
     path = root / name
-    for beside, content in BESIDE.items():
-        neighbour = path.parent / beside
-        neighbour.parent.mkdir(parents=True, exist_ok=True)
-        neighbour.write_text(content)
-    path.write_text(text)
+    write(path.parent, {**BESIDE, path.name: text})
     return path
+
+
+def run_pytest(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
 
 
 def test_every_block_is_marked() -> None:
@@ -85,10 +119,12 @@ def test_task_blocks_load(block: Block, tmp_path: Path) -> None:
 def test_experiment_blocks_load(block: Block, tmp_path: Path) -> None:
     """An experiment block loads, its agents accept their options, and it expands to trials."""
     task = project(tmp_path, "tasks/shown/task.yaml", "prompt: Do it.\noracles: [{run: 'true'}]\n")
-    (tmp_path / "agentbench.yaml").write_text(block.text)
-    experiment = load_experiment(tmp_path, None)
+    write(tmp_path, {**BESIDE_EXPERIMENT, "agentbench.yaml": block.text})
+    experiment = load_experiment(tmp_path, None, check_template=template_fault)
     (loaded,) = load_task_file(task, rootdir=tmp_path)
-    assert len(expand(loaded, experiment, {})) >= len(experiment.variants)
+    trials = expand(loaded, experiment, {})
+    assert len(trials) >= len(experiment.variants)
+    assert [trial.fault for trial in trials if trial.fault] == []
     for variant in experiment.variants:
         registry.agent_class(variant.agent).Options.model_validate(dict(variant.options))
 
@@ -98,3 +134,39 @@ def test_a_wrong_block_is_seen(tmp_path: Path) -> None:
     path = project(tmp_path, "tasks/shown/task.yaml", "promt: Do it.\noracles: [{run: 'true'}]\n")
     with pytest.raises(DefinitionError, match="did you mean 'prompt'"):
         load_task_file(path, rootdir=tmp_path)
+
+
+def test_shown_solutions_pass_and_doing_nothing_fails(tmp_path: Path) -> None:
+    """Each task block with a solution is solved by it, and by nothing else."""
+    solved = [block for block in blocks() if block.mark == "task" and "\nsolution:" in block.text]
+    for number, block in enumerate(solved):
+        # Walls that a block asks for are another test's matter.
+        text = re.sub(r"^(id|sandbox|repeats):.*\n", "", block.text, flags=re.MULTILINE)
+        project(tmp_path, f"tasks/shown-{number}/task.yaml", text)
+    arguments = ("tasks", "--agentbench-sandbox=local")
+    passed = run_pytest(tmp_path, *arguments)
+    failed = run_pytest(tmp_path, *arguments, "--agentbench-agent=noop")
+    assert len(solved) > 3
+    assert f"\n{len(solved)} passed in " in passed.stdout, passed.stdout
+    assert f"\n{len(solved)} failed in " in failed.stdout, failed.stdout
+
+
+def test_the_shown_python_agent_works(tmp_path: Path) -> None:
+    """The complete agent on the page of agents solves a task."""
+    page = (ROOT / "docs" / "reference" / "agents.md").read_text()
+    (source,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    files = {
+        "agents/mine.py": source,
+        "agentbench.yaml": (
+            "variants:\n  mine:\n    agent: python\n"
+            '    options: {call: "agents.mine:solve", options: {tries: 2}}\n'
+        ),
+        "tasks/sum.yaml": (
+            "prompt: Mend add().\n"
+            'workspace: {files: {calc.py: "def add(a, b):\\n    return a - b\\n"}}\n'
+            "oracles:\n  - run: grep -q 'a + b' calc.py\n  - answer: {equals: Fixed it.}\n"
+        ),
+    }
+    write(tmp_path, files)
+    done = run_pytest(tmp_path, "tasks", "--agentbench-sandbox=local")
+    assert "\n1 passed in " in done.stdout, done.stdout

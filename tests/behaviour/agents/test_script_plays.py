@@ -10,7 +10,7 @@ import pytest
 from behaviour.agents.arena import Arena, Played
 
 from pytest_agentbench.agents import scripted_player
-from pytest_agentbench.model.run import Usage
+from pytest_agentbench.model.run import Evidence, Usage
 from pytest_agentbench.model.task import JsonValue
 
 
@@ -62,6 +62,21 @@ def test_report_comes_back(arena: Arena) -> None:
     )
     assert played.run.transcript.final_message == "Done: é."
     assert played.run.transcript.usage == Usage(output_tokens=0, cost_usd=0.25, source="scripted")
+
+
+def test_use_comes_back_as_evidence(arena: Arena) -> None:
+    """Skills and tools that the script reached are seen, and none behind its end."""
+    played = play(
+        arena,
+        {"use": {"skill": "review"}},
+        {"use": {"tool": "web_search"}},
+        {"use": {"tool": "shell"}},
+        {"exit": 0},
+        {"use": {"skill": "never"}},
+    )
+    assert played.run.transcript.evidence == Evidence(
+        skills=frozenset({"review"}), tools=frozenset({"web_search", "shell"})
+    )
 
 
 def test_silent_script_reports_nothing(arena: Arena) -> None:

@@ -16,7 +16,7 @@ from pytest_agentbench.model.contracts import (
     StagedOracle,
     Subject,
 )
-from pytest_agentbench.model.run import AgentRun
+from pytest_agentbench.model.run import AgentRun, Changes, Transcript
 from pytest_agentbench.model.task import (
     Blob,
     FileTree,
@@ -64,8 +64,12 @@ class Bench:
         options: Mapping[str, JsonValue] | None = None,
         assets: FileTree | None = None,
         timeout_s: float = 60.0,
+        said: str | None = None,
     ) -> OracleResult:
-        """Rehearse on template and solution, then judge the template with what an agent left."""
+        """Rehearse on template and solution, then judge the template with what an agent left.
+
+        ``said`` is the agent's final message.
+        """
         spec = OracleSpec(
             kind,
             "hidden",
@@ -79,7 +83,20 @@ class Bench:
         assert oracle.validate(spec) == []
         staged = oracle.prepare(spec)
         staged = asyncio.run(self._rehearsed(oracle, staged, template, solution))
-        return asyncio.run(self._judged(oracle, staged, template, left))
+        return asyncio.run(self._judged(oracle, staged, template, left, said))
+
+    def changes(self, template: Files, script: str) -> Changes:
+        """What a shell script changes in a workspace, as found when its sandbox is torn down."""
+        return asyncio.run(self._changes(template, script))
+
+    async def _changes(self, template: Files, script: str) -> Changes:
+        sandbox = await self._open(template)
+        try:
+            done = await sandbox.run(["sh", "-ec", script], timeout_s=30)
+            assert done.exit_code == 0, done.stderr.text()
+            return await sandbox.settle()
+        finally:
+            await sandbox.close()
 
     def expected(
         self, tests: Files, *, template: Files = NOTHING, solution: Files | None = None
@@ -101,7 +118,12 @@ class Bench:
             await sandbox.close()
 
     async def _judged(
-        self, oracle: Oracle, staged: StagedOracle, template: Files, left: Files
+        self,
+        oracle: Oracle,
+        staged: StagedOracle,
+        template: Files,
+        left: Files,
+        said: str | None,
     ) -> OracleResult:
         sandbox = await self._open(template)
         try:
@@ -109,7 +131,7 @@ class Bench:
             if self.before:
                 done = await sandbox.run(["sh", "-ec", self.before], timeout_s=30)
                 assert done.exit_code == 0, done.stderr.text()
-            return await oracle.check(staged, sandbox, self._subject())
+            return await oracle.check(staged, sandbox, self._subject(said))
         finally:
             await sandbox.close()
 
@@ -120,10 +142,10 @@ class Bench:
             setattr(sandbox, name, value.replace("{workspace}", sandbox.workspace))
         return sandbox
 
-    def _subject(self) -> Subject:
+    def _subject(self, said: str | None) -> Subject:
         task = TaskSpec("task", Position(Path("task.yaml"), 1), "Do it.", (), digest="d")
         trial = TrialSpec(task, Variant("mine", "noop"), 1, Limits(), self.sandbox_spec)
-        return Subject(trial, AgentRun())
+        return Subject(trial, AgentRun(transcript=Transcript(final_message=said)))
 
     def with_(self, **changes: object) -> Bench:
         """The same bench with other fields."""

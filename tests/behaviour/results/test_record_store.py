@@ -150,6 +150,16 @@ def test_records_of_version_one_stay_readable() -> None:
     assert [record.outcome for record in found] == ["failed", "cancelled"]
 
 
+def test_records_with_fewer_fields_stay_readable() -> None:
+    """What was written before a field came has that field's empty value."""
+    found, problems = read_records(GOLDEN.with_name("golden-records-v1-fewer-fields.jsonl"))
+    assert problems == []
+    assert [record.outcome for record in found] == ["failed", "cancelled"]
+    assert [record.expected for record in found] == [None, None]
+    assert found[0].oracles[0].ran
+    assert found[0].digests.agent_code is None
+
+
 def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     """A directory in place of the records is named."""
     with pytest.raises(StoreError, match="cannot be read: Is a directory"):

@@ -13,7 +13,7 @@ from pytest_agentbench.agents.scripted import REPORT_MARK, ScriptedAgent
 from pytest_agentbench.agents.scripted_steps import ScriptedOptions, Step
 from pytest_agentbench.errors import SetupError
 from pytest_agentbench.model.contracts import AgentContext
-from pytest_agentbench.model.run import Completed, Output, Transcript, Usage
+from pytest_agentbench.model.run import Completed, Evidence, Output, Transcript, Usage
 from pytest_agentbench.model.task import JsonValue, Limits, Position, SandboxSpec, TaskSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.variant import Variant
@@ -122,7 +122,7 @@ def test_task_without_steps_is_an_error() -> None:
     assert caught.value.reason == "setup"
 
 
-KINDS = "append, delete, exit, final, print, replace, run, sleep, spawn, usage, write"
+KINDS = "append, delete, exit, final, print, replace, run, sleep, spawn, usage, use, write"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +171,8 @@ KINDS = "append, delete, exit, final, print, replace, run, sleep, spawn, usage, 
             ("usage", "turns"),
             "Input should be greater than or equal to 0",
         ),
+        ({"use": {}}, ("use",), "give either `skill` or `tool`"),
+        ({"use": {"skill": "a", "tool": "b"}}, ("use",), "give either `skill` or `tool`"),
     ],
 )
 def test_wrong_steps_say_what_is_wrong(
@@ -204,7 +206,7 @@ def test_report_is_read_from_the_end_of_a_flood() -> None:
     transcript = said(
         b"\xff" * 10, tail=b"\xfe\xfd\n" + report(final="Done."), dropped=5_000_000_000
     )
-    assert transcript == Transcript(final_message="Done.", usage=Usage())
+    assert transcript == Transcript(final_message="Done.", usage=Usage(), evidence=Evidence())
 
 
 def test_reported_usage_keeps_what_is_unknown() -> None:
@@ -216,6 +218,14 @@ def test_reported_usage_keeps_what_is_unknown() -> None:
 def test_usage_of_nothing_has_no_source() -> None:
     """Usage whose every field is null was reported by nobody."""
     assert said(report(usage={"turns": None})).usage == Usage()
+
+
+def test_what_was_used_is_evidence() -> None:
+    """Skills and tools of ``use`` steps are told apart; a report without any shows none."""
+    used: JsonValue = {"skill": ["review", "review"], "tool": ["web_search"]}
+    transcript = said(report(used=used))
+    assert transcript.evidence == Evidence(frozenset({"review"}), frozenset({"web_search"}))
+    assert said(report(final="Done.")).evidence == Evidence()
 
 
 def test_last_report_counts() -> None:

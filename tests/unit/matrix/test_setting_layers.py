@@ -15,6 +15,8 @@ from pytest_agentbench.model.task import JsonValue, Limits, SandboxSpec
 VALUES = {
     "repeats": st.integers(1, 1000),
     "limits.time": st.floats(0.001, 1e6),
+    "limits.workspace": st.integers(1, 1 << 40),
+    "reveal": st.sampled_from(["verdict", "reasons", "full"]),
     "sandbox.driver": st.sampled_from(["auto", "local"]),
     "sandbox.network": st.sampled_from(["auto", "none", "full"]),
     "sandbox.memory": st.integers(1, 1 << 40),
@@ -48,6 +50,8 @@ def test_all_settings() -> None:
                 {
                     "repeats": 2,
                     "limits.time": 5,
+                    "limits.workspace": 6,
+                    "reveal": "full",
                     "sandbox.driver": "local",
                     "sandbox.network": "none",
                     "sandbox.memory": 1,
@@ -60,7 +64,8 @@ def test_all_settings() -> None:
             )
         ]
     )
-    assert resolved.limits == Limits(5.0)
+    assert resolved.limits == Limits(5.0, 6)
+    assert (resolved.repeats, resolved.reveal) == (2, "full")
     assert resolved.sandbox == SandboxSpec(
         "local", "none", 1, 2.0, 3, {"X": "y"}, Path("/p"), (Path("/a"),)
     )

@@ -88,6 +88,70 @@ def test_a_wrong_answer_is_told_with_oracles_words_and_changes() -> None:
     )
 
 
+def test_checks_and_advisory_oracles_are_marked() -> None:
+    """Checks are counted by themselves; what was not run says what it lacked."""
+    rows = [
+        {**oracle("tests", passed=False), "visible": True},
+        {**oracle("hidden"), "kind": "pytest"},
+        {
+            **oracle("speed", passed=False),
+            "ran": False,
+            "reason": "not run: needs tests, which failed",
+        },
+        {**oracle("look", passed=False, required=False), "advisory": True},
+    ]
+    record = recorded(None, Reason.CHECK, message="tests: exit code 1", score=0.5, oracles=rows)
+    assert story(record, results_path=RESULTS) == dedent(
+        """\
+        failed (check): tests: exit code 1
+
+        checks: 0 of 1 passed, oracles: 1 of 3 passed, score 0.50
+          FAILED tests (check, run): exit code 1, 0 expected
+          passed hidden (pytest): exit code 0
+          not run speed (run): needs tests, which failed
+          FAILED look (run, advisory): exit code 1, 0 expected"""
+    )
+
+
+def test_no_more_of_an_oracle_is_told_than_it_reveals() -> None:
+    """Verdict: name, passed and score. Reasons: one line. Full: the end of its output too."""
+    rows = [
+        {**oracle(name, passed=False, score=0.25), "reveal": name, "reason": f"because {name}"}
+        for name in ("verdict", "reasons", "full")
+    ]
+    rows.append({**oracle("fine"), "reveal": "full"})
+    outputs = {
+        name: f"\n\x1b[31mprinted by {name}\x1b[0m\n\n" + "line\n" * 9
+        for name in ("verdict", "reasons", "full", "fine")
+    }
+    told = story(recorded(None, Reason.ORACLE, oracles=rows), results_path=RESULTS, outputs=outputs)
+    assert told == dedent(
+        """\
+        failed (oracle)
+
+        oracles: 1 of 4 passed
+          FAILED 0.25 verdict (run)
+          FAILED 0.25 reasons (run): because reasons
+          FAILED 0.25 full (run): because full
+          passed fine (run): exit code 0
+
+        the end of what full printed:
+          | printed by full
+        """
+    ) + "\n".join(["  | line"] * 9)
+
+
+def test_of_what_oracles_printed_the_end_is_told() -> None:
+    """Ten lines of three oracles at the most."""
+    rows = [{**oracle(f"o{number}", passed=False), "reveal": "full"} for number in range(5)]
+    outputs = {f"o{number}": "x\n" * 400 + "y" * 9_000 for number in range(5)}
+    told = story(recorded(None, Reason.ORACLE, oracles=rows), results_path=RESULTS, outputs=outputs)
+    quoted = [line for line in told.splitlines() if line.startswith("  | ")]
+    assert len(quoted) == 30
+    assert max(map(len, quoted)) <= 210
+    assert "the end of what o3" not in told
+
+
 def test_an_error_is_told_with_its_advice() -> None:
     """Where nothing was measured: what, and what to do; no empty headings."""
     record = recorded(

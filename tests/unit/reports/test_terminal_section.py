@@ -10,7 +10,7 @@ from pytest_agentbench.model.record import Record
 from pytest_agentbench.reports.terminal import Line, summary_lines
 from pytest_agentbench.reports.view import build_view, percent
 from pytest_agentbench.stats.rollup import roll_up
-from rows import matrix, planned, recorded
+from rows import judged, matrix, planned, recorded
 
 RESULTS = ".agentbench/runs/20261129-131500-a1b2c3"
 
@@ -114,6 +114,166 @@ def test_what_is_wrong_is_red_and_what_is_doubtful_yellow() -> None:
     assert styles["skill"] == styles["partial:"] == styles["unisolated:"] == "yellow"
     assert styles["fix-pagination"] == "green"
     assert styles["results:"] == ""
+
+
+def suites(*names: str, narrowed: tuple[str, ...] = ()) -> tuple[Plan, list[Record]]:
+    """Two tasks of ``smoke``, three of ``rows``, by two variants; one trial fails."""
+    trials = [
+        planned(task, variant, suites=own)
+        for task, own in {
+            "add": ("smoke", "rows"),
+            "fix": ("smoke",),
+            "row-1": ("rows",),
+            "row-2": ("rows",),
+        }.items()
+        for variant in ("codex", "skill")
+    ]
+    plan = Plan(trials=trials, suites=list(names), narrowed=list(narrowed))
+    ends: dict[int, Outcome | Reason] = {0: Reason.ORACLE}
+    return plan, [
+        recorded(trial, ends.get(place, Outcome.PASSED)) for place, trial in enumerate(trials)
+    ]
+
+
+def test_named_suites_have_a_table() -> None:
+    """Suite by variant, between variants and tasks; the suite of everything is not in it."""
+    lines = section(*suites("smoke", "rows"))
+    assert text(lines) == dedent(
+        """
+        variant  planned  passed  failed  of scored  95 % interval
+        codex          4       3       1     75.0 %    30.1-95.4 %
+        skill          4       4       0    100.0 %   51.0-100.0 %
+
+        suite  variant  passed  of scored  95 % interval
+        smoke  codex    1 of 2     50.0 %     9.5-90.5 %
+        smoke  skill    2 of 2    100.0 %   34.2-100.0 %
+        rows   codex    2 of 3     66.7 %    20.8-93.9 %
+        rows   skill    3 of 3    100.0 %   43.9-100.0 %
+
+        task   planned  passed  failed  of scored  95 % interval
+        add          2       1       1     50.0 %     9.5-90.5 %
+        fix          2       2       0    100.0 %   34.2-100.0 %
+        row-1        2       2       0    100.0 %   34.2-100.0 %
+        row-2        2       2       0    100.0 %   34.2-100.0 %
+
+        8 planned: 7 passed, 1 failed, 0 error, 0 skipped, 0 cancelled
+        pass rate: 7 of 8 planned = 87.5 %, 95 % interval 52.9-97.8 %, all scored
+        failed: oracle 1
+        results: .agentbench/runs/20261129-131500-a1b2c3"""
+    )
+    styles = [line.style for line in lines if line.text.startswith(("smoke", "rows"))]
+    assert styles == ["red", "green", "red", "green"]
+
+
+def test_without_named_suites_there_is_no_table_of_suites() -> None:
+    """``all`` alone says nothing that is not said."""
+    assert "suite  variant" not in text(section(*suites()))
+
+
+def test_suites_that_differ_in_completeness_say_so() -> None:
+    """A partial suite is told apart from a complete one, and why; an empty one has no row."""
+    plan, records = suites("smoke", "rows", "nightly")
+    trials = [trial if trial.task != "row-2" else
+              trial.model_copy(update={"deselected": "deselected (-k 'not row-2')"})
+              for trial in plan.trials]  # fmt: skip
+    shown = text(section(plan.model_copy(update={"trials": trials}), records[:6]))
+    assert (
+        dedent(
+            """
+        suite  variant  passed  of scored  95 % interval  complete
+        smoke  codex    1 of 2     50.0 %     9.5-90.5 %       yes
+        smoke  skill    2 of 2    100.0 %   34.2-100.0 %       yes
+        rows   codex    1 of 2     50.0 %     9.5-90.5 %        no
+        rows   skill    2 of 2    100.0 %   34.2-100.0 %        no
+        """
+        )
+        in shown
+    )
+    assert (
+        "\npartial: 2 of 8 trials deselected; this is not the suite's pass rate"
+        "\nsuite rows: 2 of 6 trials deselected"
+        "\nsuite nightly: nothing of it was to run; it has no trial\n"
+    ) in shown
+
+
+def test_suites_that_are_all_partial_need_no_column() -> None:
+    """Where the whole is partial, one line says so for all."""
+    shown = text(section(*suites("smoke", "rows", narrowed=("selected by path: tasks/a.yaml",))))
+    assert "complete" not in shown
+    assert "\nsuite rows" not in shown
+    assert "\npartial: selected by path: tasks/a.yaml; this is not the suite's pass rate" in shown
+
+
+def test_long_names_of_suites_fit_into_the_terminal() -> None:
+    """Both names of a row are cut in the middle, and stay below their heads."""
+    name, variant = (
+        "all-the-tasks-of-the-shop-that-matter",
+        "codex-with-a-very-long-name-of-its-own",
+    )
+    trial = planned("a", variant, suites=(name,))
+    lines = section(Plan(trials=[trial], suites=[name]), [recorded(trial)], width=70)
+    (head,) = (line.text for line in lines if line.text.startswith("suite"))
+    (row,) = (line.text for line in lines if line.text.startswith("all-t"))
+    assert head.index("variant") == row.index("codex")
+    assert max(len(head), len(row)) <= 70
+
+
+def test_oracles_are_told_with_every_task() -> None:
+    """Which oracle refuses most, by variant; advisory ones are marked."""
+    plan = matrix(["add", "fix"], ["codex"])
+    records = [
+        recorded(
+            plan.trials[0],
+            oracles=[judged("tests"), judged("style", passed=False, advisory=True)],
+        ),
+        recorded(
+            plan.trials[1],
+            Reason.ORACLE,
+            oracles=[
+                judged("tests", passed=False),
+                judged("kept", passed=False, ran=False),
+                judged("style", passed=False, advisory=True),
+            ],
+        ),
+    ]
+    assert "refused" not in text(section(plan, records))
+    assert dedent(
+        """
+        oracle            variant  passed  refused  not run
+        style (advisory)  codex         0        2        0
+        tests             codex         1        1        0
+        kept              codex         0        0        1
+
+        2 planned: """
+    ) in text(section(plan, records, every_task=True))
+
+
+def test_of_many_oracles_those_that_refuse_most_are_told() -> None:
+    """Twenty rows, and how many more there are."""
+    (trial,) = matrix("a").trials
+    rows = [judged(f"o{number}", passed=number != 24) for number in range(25)]
+    shown = text(
+        section(Plan(trials=[trial]), [recorded(trial, Reason.ORACLE, oracles=rows)],
+                every_task=True)
+    )  # fmt: skip
+    assert "\no24     codex         0        1\no0 " in shown
+    assert "\no18     codex         1        0\nand 5 more that refused no more often\n" in shown
+
+
+def test_what_was_expected_is_told_and_excuses_nothing() -> None:
+    """Expected failures stay failures in every number."""
+    plan = matrix("abc")
+    ends: list[Outcome | Reason] = [Reason.ORACLE, Outcome.PASSED, Reason.SKIP]
+    records = [
+        recorded(trial, end, expected=expected)
+        for trial, end, expected in zip(plan.trials, ends, ("xfail", "xpass", "xfail"), strict=True)
+    ]
+    shown = text(section(plan, records))
+    assert "3 planned: 1 passed, 1 failed, 0 error, 1 skipped, 0 cancelled" in shown
+    assert (
+        "\nexpected not to pass (xfail), counted as measured:"
+        " 1 did not, 1 passed all the same, 1 not run\n"
+    ) in shown
 
 
 def test_nothing_scored_is_called_unknown() -> None:

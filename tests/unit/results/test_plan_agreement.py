@@ -38,6 +38,17 @@ def test_another_decision_is_named() -> None:
     assert agree(plans) == ["a[codex-r1]: deselected is None in gw0, '-k' in gw1"]
 
 
+def test_another_idea_of_the_whole_is_named() -> None:
+    """Processes that know other suites, or left other things out, differ."""
+    plans = {"gw0": Plan(suites=["a"]), "gw1": Plan(suites=["b"], narrowed=["--lf"])}
+    assert agree(plans) == [
+        "suites: ['a'] in gw0, ['b'] in gw1",
+        "narrowed: [] in gw0, ['--lf'] in gw1",
+    ]
+    merged = merge(plans)
+    assert (merged.suites, merged.narrowed) == (["a", "b"], ["--lf"])
+
+
 def test_many_differences_are_counted() -> None:
     """Nobody reads a thousand lines: five, and how many more."""
     plans = {"gw0": matrix([f"t{number}" for number in range(1000)]), "gw1": Plan()}

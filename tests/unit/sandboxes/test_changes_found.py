@@ -220,6 +220,7 @@ def test_the_diff_is_for_people(tmp_path: Path) -> None:
         "dropped out: a symlink out of the workspace: /etc\n"
     )
     assert (changes.lines_added, changes.lines_removed) == (1, 2)
+    assert changes.lines == {b"gone": (0, 1), b"mode": (0, 0), b"text": (1, 1)}
     assert render_diff(template, changes, limit=60) == (
         "added bin (file, 2 bytes)\nadded d (directory, 0 bytes)\n"
         "[... 3 more changed paths left out ...]\n"

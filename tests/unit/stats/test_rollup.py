@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.model.outcome import Outcome, Reason
 from pytest_agentbench.model.plan import Plan
-from pytest_agentbench.model.rollup import Rate, Spend, Tally
+from pytest_agentbench.model.rollup import Expected, OracleTally, Rate, Spend, Tally
 from pytest_agentbench.stats.intervals import wilson
 from pytest_agentbench.stats.rollup import roll_up
-from rows import matrix, planned, recorded
+from rows import judged, matrix, planned, recorded
 
 
 def five(tally: Tally) -> tuple[int, int, int, int, int]:
@@ -162,6 +162,113 @@ def test_unreported_usage_is_unknown() -> None:
     plan = matrix("a")
     rollup = roll_up(plan, [recorded(plan.trials[0], phases={"agent_s": 1.0})])
     assert rollup.cost_usd == Spend(1, 0, None, None)
+
+
+SUITES = Plan(
+    trials=[
+        planned("a", "x", suites=("smoke", "rows")),
+        planned("a", "y", suites=("smoke", "rows")),
+        planned("b", "x", suites=("smoke",), deselected="deselected"),
+        planned("c", "x", suites=("rows",)),
+    ],
+    suites=["smoke", "rows", "nightly"],
+)
+"""Two suites that share a task, and one that has none."""
+
+
+def test_suites_are_counted_by_variant() -> None:
+    """A task counts in each of its suites; the suite that holds everything is not among them."""
+    records = [recorded(SUITES.trials[0]), recorded(SUITES.trials[1], Reason.ORACLE)]
+    records.append(recorded(SUITES.trials[3], Reason.SANDBOX))
+    smoke, rows, nightly = roll_up(SUITES, records).suites
+    assert [(tally.name, *five(tally)) for tally in smoke.variants] == [
+        ("x", 1, 0, 0, 0, 0),
+        ("y", 0, 1, 0, 0, 0),
+    ]
+    assert [(tally.name, *five(tally)) for tally in rows.variants] == [
+        ("x", 1, 0, 1, 0, 0),
+        ("y", 0, 1, 0, 0, 0),
+    ]
+    assert (nightly.name, nightly.variants) == ("nightly", ())
+
+
+def test_deselection_makes_those_suites_partial_that_it_touches() -> None:
+    """A suite whose every trial came to run stays complete, whatever else was deselected."""
+    records = [recorded(trial) for trial in SUITES.selected]
+    smoke, rows, nightly = roll_up(SUITES, records).suites
+    assert smoke.partial == ("1 of 3 trials deselected",)
+    assert (rows.complete, nightly.complete) == (True, True)
+
+
+def test_trials_that_never_ran_make_their_suites_partial() -> None:
+    """What was cancelled is missing from the suites that it belongs to, and no others."""
+    records = [recorded(trial) for trial in SUITES.selected[:2]]
+    smoke, rows, _ = roll_up(SUITES, records).suites
+    assert rows.partial == ("1 of 3 trials not run",)
+    assert smoke.partial == ("1 of 3 trials deselected",)
+
+
+def test_what_was_never_collected_makes_every_suite_partial() -> None:
+    """Nobody knows which suite a task belongs to that no plan holds."""
+    plan = SUITES.model_copy(update={"narrowed": ["selected by path: tasks/a.yaml"]})
+    rollup = roll_up(plan, [recorded(trial) for trial in plan.selected], narrowed=["more"])
+    assert rollup.narrowed == ("selected by path: tasks/a.yaml", "more")
+    assert [suite.partial[:2] for suite in rollup.suites] == [rollup.narrowed] * 3
+
+
+def test_a_suites_interval_lets_tasks_share_luck() -> None:
+    """Three repeats of twenty tasks are worth twenty trials in a suite too."""
+    plan = matrix([f"t{number}" for number in range(20)], repeats=3)
+    trials = [trial.model_copy(update={"suites": ["s"]}) for trial in plan.trials]
+    rollup = roll_up(Plan(trials=trials, suites=["s"]), map(recorded, trials))
+    (tally,) = rollup.suites[0].variants
+    assert (tally.of_scored.low, tally.of_scored.high) == wilson(1, 20)
+
+
+def test_oracles_are_counted_by_name_and_variant() -> None:
+    """Those that refuse most come first; what did not run is neither passed nor refused."""
+    a, b, c = (planned(name, "x") for name in "abc")
+    tests, style = judged("tests"), judged("style", advisory=True)
+    records = [
+        recorded(a, oracles=[tests, style]),
+        recorded(b, Reason.ORACLE, oracles=[tests, judged("lint", passed=False)]),
+        recorded(
+            c,
+            Reason.ORACLE,
+            oracles=[
+                judged("lint", passed=False),
+                judged("tests", passed=False, ran=False),
+                judged("style", passed=False, advisory=True),
+            ],
+        ),
+    ]
+    assert roll_up(Plan(trials=[a, b, c]), records).oracles == (
+        OracleTally("lint", "x", passed=0, refused=2),
+        OracleTally("style", "x", passed=1, refused=1, advisory=True),
+        OracleTally("tests", "x", passed=2, refused=0, not_run=1),
+    )
+
+
+def test_oracles_of_errors_are_not_counted() -> None:
+    """What was not scored says nothing about an oracle."""
+    (trial,) = matrix("a").trials
+    records = [recorded(trial, Reason.ORACLE_ERROR, oracles=[judged("tests", passed=False)])]
+    assert roll_up(Plan(trials=[trial]), records).oracles == ()
+
+
+def test_what_was_expected_changes_no_count() -> None:
+    """Expected failures are counted as measured, and told beside the counts."""
+    plan = matrix("abcd")
+    ends: list[Outcome | Reason] = [Reason.ORACLE, Outcome.PASSED, Reason.SKIP, Reason.ORACLE]
+    said = ["xfail", "xpass", "xfail", None]
+    records = [
+        recorded(trial, end, expected=one)
+        for trial, end, one in zip(plan.trials, ends, said, strict=True)
+    ]
+    rollup = roll_up(plan, records)
+    assert five(rollup.suite) == (1, 2, 0, 1, 0)
+    assert rollup.expected == Expected(not_passed=1, passed=1, not_run=1)
+    assert not roll_up(plan, []).expected
 
 
 ends = st.none() | st.sampled_from([Outcome.PASSED, *Reason])

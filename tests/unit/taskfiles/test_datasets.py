@@ -64,7 +64,7 @@ dataset: {{path: {name}}}
     one, two = load(project, text, rows, name)
     assert [one.id, two.id] == ["t-1", "t-2"]
     assert one.prompt == "w1 at é"
-    assert two.workspace == FileTree(files={"2.txt": '{"list": [0, {"x": "é"}]}'})
+    assert two.workspace.tree == FileTree(files={"2.txt": '{"list": [0, {"x": "é"}]}'})
     assert two.layer == {"limits.time": 120.0, "sandbox.env.N": "2"}
     assert one.oracles[0].expectation == ["test", "None"]
     assert [one.row, two.row] == [1, 2]
@@ -109,13 +109,33 @@ def test_ids_of_rows(project: Path, dataset: str, rows: list[object], expected: 
 
 
 def test_ids_that_become_the_same(project: Path) -> None:
-    """Two row ids with one safe form are an error that names both rows."""
+    """Row ids with one safe form are an error at each later row, which names the first."""
+    text = "prompt: p\noracles: [{run: x}]\ndataset: {path: data.jsonl%s}\n"
+    rows: list[object] = [{"id": "a/b"}, {"id": "c"}, {"id": "a:b"}, {"id": "a b"}]
+    expected = [
+        "row 3: makes the id 'a-b', as row 1 does (data.jsonl:1)",
+        "row 4: makes the id 'a-b', as row 1 does (data.jsonl:1)",
+    ]
+    for sample in ("", ", sample: 1"):
+        with pytest.raises(DefinitionError) as caught:
+            load(project, text % sample, rows)
+        assert [problem.message for problem in caught.value.problems] == expected
+        assert [problem.line for problem in caught.value.problems] == [3, 4]
+
+
+def test_ids_of_the_files_own(project: Path) -> None:
+    """Where the file makes ids itself, these must differ, and rows may be called the same."""
+    text = "id: 't-{{ row.n }}'\nprompt: p\noracles: [{run: x}]\ndataset: {path: data.jsonl}\n"
+    rows: list[object] = [{"id": "a", "n": 1}, {"id": "a", "n": 2}]
+    assert [task.id for task in load(project, text, rows)] == ["t-1", "t-2"]
     with pytest.raises(DefinitionError, match=r"rows 1 and 2 \(data.jsonl:1 and :2\) both make"):
-        load(
-            project,
-            "prompt: p\noracles: [{run: x}]\ndataset: {path: data.jsonl}\n",
-            [{"id": "a/b"}, {"id": "a:b"}],
-        )
+        load(project, text, [{"n": 1}, {"n": 1}])
+
+
+def test_ids_that_differ_in_case(project: Path) -> None:
+    """Ids are told apart by case, as pytest and JUnit readers do."""
+    rows: list[object] = [{"id": "a"}, {"id": "A"}]
+    assert [task.id for task in load(project, f"prompt: p\n{REST}", rows)] == ["a", "A"]
 
 
 def test_path_that_only_a_row_knows(project: Path) -> None:
@@ -124,7 +144,7 @@ def test_path_that_only_a_row_knows(project: Path) -> None:
     with pytest.raises(DefinitionError, match="must start with a directory that all rows share"):
         load(project, text % "", [{"a": "workspace"}])
     (task,) = load(project, text % "workspace/", [{"a": "tests"}])
-    assert task.workspace.directory == project / "tasks" / "workspace" / "tests"
+    assert task.workspace.tree.directory == project / "tasks" / "workspace" / "tests"
 
 
 def test_path_of_a_row_cannot_leave(project: Path) -> None:

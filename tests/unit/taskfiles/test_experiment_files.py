@@ -180,32 +180,6 @@ agentbench.yaml:2:49: unknown key 'drive'; did you mean 'driver'?
     |                                                 ^
 """,
     ),
-    "later": (
-        (
-            "suites: {}\nbaseline: a\nextends: x\ndefaults: {retries: 1}\n"
-            "variants: {a: {agent: noop, overlay: x, tools: {}}}\n"
-        ),
-        """
-agentbench.yaml:1:1: 'suites' is not supported yet
-  1 | suites: {}
-    | ^
-agentbench.yaml:2:1: 'baseline' is not supported yet
-  2 | baseline: a
-    | ^
-agentbench.yaml:3:1: 'extends' is not supported yet
-  3 | extends: x
-    | ^
-agentbench.yaml:4:12: 'retries' is not supported yet
-  4 | defaults: {retries: 1}
-    |            ^
-agentbench.yaml:5:29: 'overlay' is not supported yet
-  5 | variants: {a: {agent: noop, overlay: x, tools: {}}}
-    |                             ^
-agentbench.yaml:5:41: 'tools' is not supported yet
-  5 | variants: {a: {agent: noop, overlay: x, tools: {}}}
-    |                                         ^
-""",
-    ),
     "agents": (
         ("variants:\n  a: {agent: nop}\n  b: {model: m}\n  c: {extends: a}\n"),
         """
@@ -243,7 +217,7 @@ agentbench.yaml:3:16: 'extends' goes round in a circle: b -> a -> b
 agentbench.yaml:4:16: 'extends' goes round in a circle: c -> c
   4 |   c: {extends: c}
     |                ^
-agentbench.yaml:5:16: unknown variant 'bb'; did you mean 'b'?
+agentbench.yaml:5:16: unknown variant 'bb'; known: a, b, c, e
   5 |   d: {extends: bb}
     |                ^
 """,

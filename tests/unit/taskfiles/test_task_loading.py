@@ -65,7 +65,7 @@ repeats: 3
     )
     assert (task.id, task.description, task.tags) == ("fix", "d", ("smoke", "a-b.c"))
     assert task.prompt == "Fix it.\n"
-    assert task.workspace == FileTree(tasks / "workspace", {"a/b.txt": "1"})
+    assert task.workspace.tree == FileTree(tasks / "workspace", {"a/b.txt": "1"})
     assert task.layer == {
         "repeats": 3,
         "limits.time": 5400.0,
@@ -100,7 +100,7 @@ repeats: 3
 def test_least(project: Path) -> None:
     """A prompt and an oracle make a task: empty workspace, required oracle, nothing set."""
     task = load(project, OK)
-    assert task.workspace.empty
+    assert task.workspace.tree.empty
     assert task.layer == {}
     assert task.oracles[0].required
     assert (task.threshold, task.solution, task.owned, task.row) == (None, None, (), None)
@@ -192,7 +192,8 @@ def test_huge_prompt(project: Path) -> None:
 def test_symlink_inside_the_directory(project: Path) -> None:
     """A path may be a symlink as long as it stays in the task's directory."""
     (project / "tasks" / "link").symlink_to("workspace")
-    assert load(project, OK + "workspace: link\n").workspace.directory == project / "tasks" / "link"
+    workspace = load(project, OK + "workspace: link\n").workspace
+    assert workspace.tree.directory == project / "tasks" / "link"
 
 
 def test_oracle_hidden_behind_a_symlink(project: Path) -> None:

@@ -1,0 +1,221 @@
+"""The measurements behind ``run.py``: each gives seconds, and no judgement.
+
+How collection is measured. In one process: ``--co``. With workers, pytest collects
+nothing under ``--co``, so both sides run for real with all but one file's tests
+deselected by ``-k``: every worker collects everything, the controller compares all
+ids, and (for task files) every worker writes the whole plan. Warm means that an
+earlier session has been there: its bytecode for Python tests, its parse cache for
+task files. With nothing kept, both are removed before each session.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import overhead
+from overhead import Cost, measure, ms, pytest_command, write
+
+from pytest_agentbench.sandboxes.manifest import compare, scan
+
+__all__ = ["Sizes", "ms"]
+
+SHORT_TASK = """\
+prompt: Do nothing.
+repeats: %d
+oracles:
+  - run: ["true"]
+"""
+ORDINARY_TASK = '''\
+description: paginate() in shop/pages.py drops the last page when it is not full.
+tags: [smoke, python]
+prompt: |
+  `paginate()` in shop/pages.py drops the last page when the number of items is
+  no multiple of the page size. Fix it, without changing how it is called.
+
+  - An empty list has one empty page.
+  - Run the tests with `python -m pytest -q`.
+repeats: %d
+workspace:
+  files:
+    shop/pages.py: |
+      def paginate(items, size):
+          """Split items into pages of a size."""
+          pages = []
+          for start in range(0, len(items) - size + 1, size):
+              pages.append(items[start : start + size])
+          return pages
+    tests/test_pages.py: |
+      from shop.pages import paginate
+
+      def test_full_pages():
+          assert paginate([1, 2, 3, 4], 2) == [[1, 2], [3, 4]]
+limits: {time: 10m}
+sandbox: {env: {LANG: C.UTF-8, TZ: UTC}}
+threshold: 0.8
+oracles:
+  - files: {shop/pages.py: {contains: [def paginate]}}
+    name: still-there
+  - run: ["true"]
+    name: runs
+    weight: 2
+solution:
+  files:
+    shop/pages.py: |
+      def paginate(items, size):
+          """Split items into pages of a size."""
+          return [items[n : n + size] for n in range(0, max(len(items), 1), size)]
+'''
+SLOW_SETUP = """\
+prompt: Do nothing.
+repeats: %d
+workspace: {setup: ["sleep 1"]}
+oracles:
+  - run: ["true"]
+"""
+_INI = "[pytest]\nagentbench_sandbox = local\n"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything."""
+
+    files: int
+    repeats: int
+    trials: int
+    trees: tuple[int, ...]
+    setups: int
+    rounds: int
+
+
+FULL = Sizes(files=1000, repeats=10, trials=200, trees=(1_000, 10_000, 50_000), setups=5, rounds=5)
+QUICK = Sizes(files=20, repeats=2, trials=10, trees=(100,), setups=3, rounds=1)
+
+
+def collection(
+    work: Path, sizes: Sizes, name: str, text: str, workers: int
+) -> dict[str, tuple[float, float]]:
+    """CPU seconds of task files and of Python tests, warm and with nothing kept."""
+    numbers = range(sizes.files)
+    tasks = {f"tasks/task-{n:04}.yaml": text % sizes.repeats for n in numbers}
+    tests = {f"tests/test_{n:04}.py": overhead.PYTHON_TEST % sizes.repeats for n in numbers}
+    common = {"pytest.ini": _INI, "agentbench.yaml": overhead.EXPERIMENT}
+    ours = write(work / f"{name}-tasks-{workers}", {**common, **tasks})
+    theirs = write(work / f"{name}-python-{workers}", {**common, **tests})
+    arguments = ("-n", str(workers), "-k", "0000") if workers else ("--co",)
+
+    def collect(root: Path, *, cold: bool) -> Cost:
+        if cold:
+            for kept in (root / "tests" / "__pycache__", root / "cache" / "pytest-agentbench"):
+                shutil.rmtree(kept, ignore_errors=True)
+        shutil.rmtree(root / ".agentbench", ignore_errors=True)
+        return measure(pytest_command(*arguments), root, XDG_CACHE_HOME=str(root / "cache"))
+
+    costs = overhead.in_turns(
+        sizes.rounds,
+        {
+            "ours, cold": lambda: collect(ours, cold=True),
+            "theirs, cold": lambda: collect(theirs, cold=True),
+            "ours, warm": lambda: collect(ours, cold=False),
+            "theirs, warm": lambda: collect(theirs, cold=False),
+        },
+    )
+    return {
+        state: (costs[f"ours, {state}"].cpu_s, costs[f"theirs, {state}"].cpu_s)
+        for state in ("warm", "cold")
+    }
+
+
+def idle(work: Path, sizes: Sizes) -> dict[str, float]:
+    """CPU seconds that the plugin adds to a session without task files, and with one."""
+    plain = write(work / "plain", {"pytest.ini": "[pytest]\n", "test_one.py": "def test(): pass\n"})
+    single = write(work / "single", {"pytest.ini": _INI, "tasks/one.yaml": SHORT_TASK % 1})
+    off = ("-p", "no:agentbench")
+    costs = overhead.in_turns(
+        4 * sizes.rounds,
+        {
+            "without": lambda: measure(pytest_command(*off), plain),
+            "with": lambda: measure(pytest_command(), plain),
+            "plain --co": lambda: measure(pytest_command("--co", *off), plain),
+            "one --co": lambda: measure(pytest_command("--co"), single),
+        },
+    )
+    return {
+        "idle": costs["with"].minus(costs["without"]).cpu_s,
+        "start": costs["one --co"].minus(costs["plain --co"]).cpu_s,
+    }
+
+
+def trial_overhead(work: Path, driver: str, sizes: Sizes) -> float:
+    """CPU seconds of a trial above its bare processes."""
+    return overhead.trial_overhead(work, driver, sizes.trials, sizes.rounds)[2].cpu_s
+
+
+def diff(work: Path, count: int, sizes: Sizes) -> tuple[float, float]:
+    """Wall seconds to find one change among files: our scan and comparison, and git's status."""
+    tree = work / f"tree-{count}"
+    for number in range(count):
+        path = tree / f"d{number // 100:03}" / f"f{number:05}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{number}\n" * 20)
+    git = ["git", "-C", str(tree), "-c", "user.name=b", "-c", "user.email=b@example.invalid"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
+        subprocess.run([*git, *command], check=True, capture_output=True, text=True)
+    repository = tree / ".git"
+    aside = work / f"git-{count}"
+    with _without(repository, aside):
+        base = scan(tree).entries
+    (tree / "d000" / "f00000.txt").write_text("changed\n")
+
+    def ours() -> None:
+        found = compare(base, tree).changes
+        assert len(found) == 1, found
+
+    def theirs() -> None:
+        done = subprocess.run(
+            [*git, "status", "--porcelain"], check=True, capture_output=True, text=True
+        )
+        assert done.stdout.count("\n") == 1, done.stdout
+
+    times: dict[str, list[float]] = {"ours": [], "git": []}
+    for _ in range(sizes.rounds):
+        with _without(repository, aside):
+            times["ours"].append(_timed(ours))
+        times["git"].append(_timed(theirs))
+    return median(times["ours"]), median(times["git"])
+
+
+def templates(work: Path, sizes: Sizes) -> tuple[float, float]:
+    """Wall seconds of one trial of a task with a slow set-up, and of many."""
+
+    def run(repeats: int) -> Cost:
+        files = {"pytest.ini": _INI, "tasks/slow.yaml": SLOW_SETUP % repeats}
+        root = write(work / f"setup-{repeats}", {**files, "agentbench.yaml": overhead.EXPERIMENT})
+        return measure(pytest_command("tasks"), root)
+
+    costs = overhead.in_turns(
+        sizes.rounds, {"one": lambda: run(1), "many": lambda: run(sizes.setups)}
+    )
+    return costs["one"].wall_s, costs["many"].wall_s
+
+
+def _timed(what: Callable[[], None]) -> float:
+    began = time.perf_counter()
+    what()
+    return time.perf_counter() - began
+
+
+@contextmanager
+def _without(repository: Path, aside: Path) -> Iterator[None]:
+    """Take git's own files out of the tree for a while."""
+    repository.rename(aside)
+    try:
+        yield
+    finally:
+        aside.rename(repository)

@@ -1,0 +1,113 @@
+"""What a task file says of when it is run: skip, xfail and slots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_agentbench.model.task import SkipRule, Xfail
+from pytest_agentbench.taskfiles.complaints import was_pruned
+from pytest_agentbench.taskfiles.names import id_fault, variable_fault
+from pytest_agentbench.taskfiles.yamlnodes import value_at
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_agentbench.model.task import JsonValue
+    from pytest_agentbench.taskfiles.experimentshape import ExperimentShape
+    from pytest_agentbench.taskfiles.rowscope import Reporter
+    from pytest_agentbench.taskfiles.taskshape import (
+        SkipShape,
+        TaskShape,
+        UnlessShape,
+        XfailShape,
+    )
+
+_PLATFORMS = {
+    "cygwin32": "cygwin",
+    "linux2": "linux",
+    "mac": "darwin",
+    "macos": "darwin",
+    "macosx": "darwin",
+    "osx": "darwin",
+    "win": "win32",
+    "win64": "win32",
+    "windows": "win32",
+}
+"""Names that are surely wrong, and what Python calls the platform."""
+
+
+def skip_of(shape: SkipShape, raw: JsonValue, reporter: Reporter) -> SkipRule:
+    """When the task is not run. ``raw`` is the shape as it is written."""
+    unless = shape.unless
+    rule = SkipRule(
+        reason=shape.reason,
+        platforms=tuple(unless.platform),
+        architectures=tuple(unless.arch),
+        commands=tuple(unless.command),
+        variables=tuple(unless.env),
+    )
+    if was_pruned(shape, raw) or was_pruned(unless, value_at(raw, ("unless",))):
+        pass
+    elif shape.has("unless") and not rule.conditional:
+        reporter.report(("skip", "unless"), "'unless' names no condition", key=True)
+    elif not rule.conditional and not shape.reason.strip():
+        reporter.report(("skip",), "a skip needs a reason, or conditions below 'unless'")
+    _check_conditions(unless, reporter)
+    return rule
+
+
+def _check_conditions(unless: UnlessShape, reporter: Reporter) -> None:
+    """Refuse what would skip a task on every machine."""
+    checks = {
+        "platform": (unless.platform, _platform_fault),
+        "arch": (unless.arch, _word_fault),
+        "command": (unless.command, _command_fault),
+        "env": (unless.env, lambda name: variable_fault(name, "")),
+    }
+    for key, (texts, fault_of) in checks.items():
+        for index, text in enumerate(texts):
+            fault = fault_of(text)
+            if fault is not None:
+                reporter.report(("skip", "unless", key, index), f"{key} {text!r} {fault}")
+
+
+def _platform_fault(name: str) -> str | None:
+    right = _PLATFORMS.get(name.lower(), name.lower())
+    if name != right:
+        return f"is no value of sys.platform; did you mean {right!r}?"
+    return _word_fault(name)
+
+
+def _command_fault(name: str) -> str | None:
+    if "/" in name and not name.startswith("/"):
+        return "is neither the name of a command nor an absolute path"
+    return _word_fault(name)
+
+
+def _word_fault(text: str) -> str | None:
+    if not text:
+        return "is empty"
+    return None if text.isprintable() and not any(map(str.isspace, text)) else "holds a blank"
+
+
+def xfail_of(shape: XfailShape, reporter: Reporter) -> Xfail:
+    """For which variants the task is expected not to pass."""
+    if shape.has("variants") and not shape.variants:
+        reporter.report(("xfail", "variants"), "'variants' names no variant", key=True)
+    for index, pattern in enumerate(shape.variants):
+        if not pattern.strip():
+            reporter.report(("xfail", "variants", index), "a pattern of variants is empty")
+    return Xfail(
+        reason=shape.reason,
+        variants=tuple(shape.variants),
+        strict=shape.strict if shape.has("strict") else None,
+    )
+
+
+def slots_of(shape: TaskShape | ExperimentShape, reporter: Reporter) -> Mapping[str, int]:
+    """How many of each named resource one trial holds."""
+    for name in shape.slots:
+        fault = id_fault(name)
+        if fault is not None:
+            reporter.report(("slots", name), f"the slot name {name!r} {fault}", key=True)
+    return dict(shape.slots)
