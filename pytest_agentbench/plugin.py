@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.options import PREFIX
 from pytest_agentbench.pytest_integration import compat, fixtures
 from pytest_agentbench.pytest_integration.options import add_options, check_settings, task_claims
-from pytest_agentbench.settings import PREFIX
 from pytest_agentbench.taskfiles.ownership import Ownership
 
 _OWNERSHIP: pytest.StashKey[Ownership] = pytest.StashKey()

@@ -1,7 +1,4 @@
-"""What a session was asked for: the options and ini keys, and the frozen values read from them.
-
-Standard library only, and cheap: pytest loads this module in every session.
-"""
+"""What a session was asked for: frozen values, read from the options and ini keys."""
 
 from __future__ import annotations
 
@@ -10,13 +7,15 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from pytest_agentbench.errors import UsageError
+from pytest_agentbench.options import (
+    DEFAULT_RESULTS,
+    DEFAULT_TASK_DIRECTORIES,
+    PREFIX,
+    key_of,
+)
 
 KeepPolicy: TypeAlias = Literal["none", "failed", "all"]
-OptionKind: TypeAlias = Literal["text", "words", "lines", "flag"]
 
-PREFIX = "agentbench"
-DEFAULT_TASK_DIRECTORIES = ("tasks",)
-DEFAULT_RESULTS = ".agentbench"
 LABEL_LIMIT = 200
 ALIASES: Mapping[str, str] = {
     "model": "model",
@@ -26,73 +25,6 @@ ALIASES: Mapping[str, str] = {
 """Options that stand for one path of ``--agentbench-set``."""
 _TEXTS = ("model", "sandbox")
 """Aliases whose value is text as it stands, and no YAML."""
-
-
-class Option(NamedTuple):
-    """One ``--agentbench-NAME`` option; the ini key of the same meaning is ``agentbench_NAME``.
-
-    ``words`` and ``lines`` may be given more than once; in an ini file, ``words`` are
-    separated by blanks and ``lines`` stand on lines of their own.
-    """
-
-    name: str
-    metavar: str
-    help: str
-    kind: OptionKind = "text"
-
-    @property
-    def flag(self) -> str:
-        """The option as it is typed."""
-        return f"--{PREFIX}-{self.name}"
-
-    @property
-    def key(self) -> str:
-        """The ini key, which is also the option's name in pytest's namespace."""
-        return _key(self.name)
-
-
-def _key(name: str) -> str:
-    return f"{PREFIX}_{name.replace('-', '_')}"
-
-
-OPTIONS = (
-    Option(
-        "experiment",
-        "FILE|NAME",
-        "experiment file, or the NAME of experiments/NAME.yaml (default: agentbench.yaml)",
-    ),
-    Option(
-        "variant",
-        "NAME",
-        "run only the experiment's variants of that name or pattern; may be repeated",
-        "words",
-    ),
-    Option("agent", "NAME", "run one variant made of this agent, in place of the experiment's"),
-    Option("model", "MODEL", "model of all variants; the same as --agentbench-set=model=MODEL"),
-    Option("repeats", "N", "how often each task is tried; as --agentbench-set=repeats=N"),
-    Option(
-        "sandbox",
-        "DRIVER",
-        "sandbox driver for all trials, over what tasks and variants say: "
-        "auto, bubblewrap or local (which does not isolate)",
-    ),
-    Option(
-        "set",
-        "PATH=VALUE",
-        "a setting over what experiment, tasks and variants say, such as limits.time=5m or "
-        "options.effort=high; the value is YAML; may be repeated",
-        "lines",
-    ),
-    Option("sample", "N", "take N rows of each dataset, the same ones every time"),
-    Option("include-skipped", "", "run tasks whose own 'skip' would leave them out", "flag"),
-    Option("results", "DIR", f"where runs are stored (default: {DEFAULT_RESULTS})"),
-    Option(
-        "keep",
-        "none|failed|all",
-        "whose artifacts are kept; what an agent changed always is (default: failed)",
-    ),
-    Option("label", "TEXT", "a line that tells this run from others, kept with its results"),
-)
 
 
 class Assignment(NamedTuple):
@@ -167,7 +99,7 @@ def read_settings(
         typed=_assignments(given.typed, invocation_dir, "--{}-{}={}", "on the command line"),
         configured=_assignments(given.configured, rootdir, "{}_{} = {}", "in the ini file"),
         sample=_sample(sample, given.said("sample")),
-        include_skipped=bool(chosen.get("include-skipped") or ini(_key("include-skipped"))),
+        include_skipped=given.flag("include-skipped"),
         label=_label(label, given.said("label")),
     )
 
@@ -188,16 +120,35 @@ class _Given:
         return (configured[-1] if configured else None), False
 
     def typed(self, name: str) -> tuple[str, ...]:
-        """What the command line gives."""
-        return _texts(self._chosen.get(name))
+        """What the command line gives. Raises ``UsageError`` for an option without a value.
+
+        ``--agentbench-variant=$UNSET`` must not run, and pay for, all of them.
+        """
+        value = self._chosen.get(name)
+        if value == "" or (isinstance(value, list | tuple) and "" in value):
+            raise UsageError(
+                "the value is empty",
+                where=f"--{PREFIX}-{name}=",
+                advice="a value, or leave the option out",
+            )
+        return _texts(value)
 
     def configured(self, name: str) -> tuple[str, ...]:
         """What the ini file gives."""
-        return _texts(self._ini(_key(name)))
+        return _texts(self._ini(key_of(name)))
+
+    def flag(self, name: str) -> bool:
+        """Whether an option is on."""
+        try:
+            return bool(self._chosen.get(name) or self._ini(key_of(name)))
+        except ValueError as error:  # pytest's own, which does not say of which key
+            raise UsageError(
+                str(error), where=f"{key_of(name)} of the ini file", advice="true or false"
+            ) from error
 
     def said(self, name: str) -> str:
         """Where the value of an option was written."""
-        return f"--{PREFIX}-{name}" if self.typed(name) else f"{_key(name)} of the ini file"
+        return f"--{PREFIX}-{name}" if self.typed(name) else f"{key_of(name)} of the ini file"
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -293,8 +244,10 @@ def _label(value: str | None, where: str) -> str | None:
 
 def user_cache(variables: Mapping[str, str]) -> Path | None:
     """Where what can be made anew is kept between sessions, by digest; None without a home."""
-    base = variables.get("XDG_CACHE_HOME")
-    if base:
-        return Path(base) / "pytest-agentbench"
-    home = variables.get("HOME")
-    return Path(home) / ".cache" / "pytest-agentbench" if home else None
+    # A relative one is to be ignored, says its specification, and each command would find
+    # another directory there.
+    base = Path(variables.get("XDG_CACHE_HOME", ""))
+    if base.is_absolute():
+        return base / "pytest-agentbench"
+    home = Path(variables.get("HOME", ""))
+    return home / ".cache" / "pytest-agentbench" if home.is_absolute() else None

@@ -35,7 +35,8 @@ def build_engine(
     runtime = Runtime(cache / "runtime" if cache else None, area)
     home = os.environ.get("HOME")
     own = (settings.rootdir, settings.results, Path(sys.prefix), area.path)
-    hide = (*own, Path(home)) if home else own
+    # The cache has task files as they were parsed, and the names of hidden tests.
+    hide = (*own, *([Path(home)] if home else ()), *([cache] if cache else ()))
     drivers: dict[str, SandboxDriver] = {
         LocalDriver.name: LocalDriver(area, runtime),
         BubblewrapDriver.name: BubblewrapDriver(area, runtime, hide=hide),

@@ -37,7 +37,7 @@ def planned(
         repeat=repeat,
         agent="command",
         deselected=deselected,
-        suites=list(suites),
+        suites=suites,
         sandbox="local",
     )
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-import math
 import os
 import sys
 import threading
@@ -30,6 +29,7 @@ from typing import Any
 OPENING = b"\x1eagentbench-python-run "
 REPORT = b"\x1eagentbench-python-report "
 FINAL_LIMIT = 65_536
+MOST_USED = 10**15
 CANNOT_CALL = 127
 RAISED = 1
 _STDOUT = 1
@@ -65,9 +65,14 @@ class Reporter:
             _check_amount(name, amount)
         with self._open():
             usage = self._said["usage"]
-            for name, amount in amounts.items():
-                if amount is not None:
-                    usage[name] = usage.get(name, 0) + amount
+            sums = {
+                name: usage.get(name, 0) + amount
+                for name, amount in amounts.items()
+                if amount is not None
+            }
+            for name, total in sums.items():
+                _check_amount(name, total)
+            usage.update(sums)
             self._tell()
 
     def add_name(self, kind: str, name: Any) -> None:  # noqa: ANN401 - it is checked here
@@ -218,8 +223,8 @@ def _check_amount(name: str, amount: Any) -> None:  # noqa: ANN401 - it is check
     wanted = (int, float) if name == "cost_usd" else int
     if isinstance(amount, bool) or not isinstance(amount, wanted):
         raise TypeError(f"{name} must be a number, not {amount!r}")
-    if amount < 0 or not math.isfinite(amount):
-        raise ValueError(f"{name} must be finite and not negative, not {amount!r}")
+    if not 0 <= amount <= MOST_USED:  # nor is NaN
+        raise ValueError(f"{name} must be from 0 to {MOST_USED:,}, not {amount!r}")
 
 
 def _complain(text: str) -> None:

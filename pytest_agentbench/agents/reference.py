@@ -47,7 +47,9 @@ class ReferenceAgent:
         start_s = time.monotonic()
         completed = await apply_solution(solution, sandbox, timeout_s=trial.limits.time_s)
         duration_s = time.monotonic() - start_s
-        words = None if completed is None else last_words(completed.stdout)
+        words = solution.final
+        if words is None and completed is not None:
+            words = last_words(completed.stdout)
         return AgentRun(
             completed=completed,
             transcript=Transcript(final_message=words),

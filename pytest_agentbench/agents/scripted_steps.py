@@ -20,12 +20,13 @@ from pydantic import (
 )
 
 from pytest_agentbench.agents.base import AgentOptions
+from pytest_agentbench.agents.python_runner import MOST_USED
 
 MESSAGE_LIMIT = 50_000
 """Characters of a final message: it must fit into the end of the output that is kept."""
 
 _Path = Annotated[StrictStr, Field(min_length=1)]
-_Count = Annotated[int, Field(ge=0, strict=True)]
+_Count = Annotated[int, Field(ge=0, le=MOST_USED, strict=True)]
 
 
 class _Part(BaseModel):
@@ -111,7 +112,7 @@ class ReportedUsage(_Part):
     input_tokens: _Count | None = None
     output_tokens: _Count | None = None
     turns: _Count | None = None
-    cost_usd: Annotated[float, Field(ge=0)] | None = None
+    cost_usd: Annotated[float, Field(ge=0, le=MOST_USED)] | None = None
 
 
 class Use(_Part):
@@ -194,7 +195,7 @@ class ScriptedOptions(AgentOptions):
     @model_validator(mode="after")
     def _check_one_form(self) -> ScriptedOptions:
         if (self.steps is None) == (self.tasks is None):
-            raise ValueError("give either `steps` (for every task) or `tasks` (steps by task id)")
+            raise ValueError("needs either `steps` (for every task) or `tasks` (steps by task id)")
         if self.default is not None and self.tasks is None:
             raise ValueError(
                 "`default` goes with `tasks`; with `steps` there is nothing left for it"

@@ -53,6 +53,8 @@ async def apply_solution(
         return None
     if solution.script is not None:
         return await _run_script(solution.script, sandbox, timeout_s)
+    if solution.final is not None:
+        return None
     raise SetupError("the solution is neither a patch, nor files, nor a script", where="solution")
 
 

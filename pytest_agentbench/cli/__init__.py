@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_agentbench import __version__
 from pytest_agentbench.errors import AgentbenchError
-from pytest_agentbench.settings import DEFAULT_RESULTS
+from pytest_agentbench.options import DEFAULT_RESULTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import FrameType
 
     # argparse has no public name for what add_subparsers() gives.
     Subcommands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
@@ -22,6 +26,8 @@ WRONG = 1
 """Exit status for tasks or experiments that are wrong."""
 CANNOT = 2
 """Exit status for what cannot be done as asked; argparse uses the same."""
+_SIGNALLED = 128
+"""Added to a signal's number, as shells do for a program that it ended."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,11 +42,40 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.error(f"arguments after -- that nobody takes: {' '.join(words[end + 1 :])}")
         options.command = words[end + 1 :]
     run: Callable[[argparse.Namespace], int] = options.run_command
+    _prepare_process()
     try:
-        return run(options)
+        status = run(options)
+        sys.stdout.flush()
     except AgentbenchError as error:
         print(f"agentbench: {error}", file=sys.stderr)
         return CANNOT
+    except BrokenPipeError:
+        # Who read our output has had enough of it. Python flushes once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _SIGNALLED + signal.SIGPIPE
+    except KeyboardInterrupt:
+        print("agentbench: interrupted", file=sys.stderr)
+        return _SIGNALLED + signal.SIGINT
+    return status
+
+
+def _prepare_process() -> None:
+    """Print names that are no UTF-8, and end as on Ctrl-C when told to end: all is removed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by who started us
+            nothing = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nothing, mode, encoding="utf-8"))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    raise KeyboardInterrupt
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -115,6 +150,7 @@ def _add_validate(commands: Subcommands) -> None:
     command.add_argument(
         "--sandbox", metavar="DRIVER", default=None, help="sandbox driver, over what tasks say"
     )
+    _add_experiment(command)
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(run_command=_validate)
 
@@ -128,9 +164,18 @@ def _validate(options: argparse.Namespace) -> int:
         runs=options.runs,
         jobs=options.jobs,
         driver=options.sandbox,
+        experiment=options.experiment,
         as_json=options.json,
     )
     return 0 if validate(request) else WRONG
+
+
+def _add_experiment(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--experiment",
+        metavar="FILE|NAME",
+        help="experiment file, or the NAME of experiments/NAME.yaml (default: as pytest takes it)",
+    )
 
 
 def _count(text: str) -> int:
@@ -143,11 +188,13 @@ def _add_shell(commands: Subcommands) -> None:
     command = commands.add_parser(
         "shell",
         help="open a shell where the agent would work",
-        usage="%(prog)s [-h] [--variant NAME] [--sandbox DRIVER] TASK [-- COMMAND ...]",
+        usage="%(prog)s [-h] [--experiment FILE|NAME] [--variant NAME] [--sandbox DRIVER] TASK"
+        " [-- COMMAND ...]",
         description="Open a shell in a trial's sandbox, as its agent would see it. What it leaves "
         "is told and thrown away. A COMMAND after -- is run instead of an interactive shell.",
     )
     command.add_argument("task", metavar="TASK", help="a task file, a node id, or a task's id")
+    _add_experiment(command)
     command.add_argument("--variant", metavar="NAME", help="whose environment (default: the first)")
     command.add_argument(
         "--sandbox", metavar="DRIVER", help="sandbox driver, over what the task says"
@@ -164,6 +211,7 @@ def _shell(options: argparse.Namespace) -> int:
             task=options.task,
             variant=options.variant,
             driver=options.sandbox,
+            experiment=options.experiment,
             command=options.command,
         )
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -15,13 +15,29 @@ from pytest_agentbench.errors import UsageError
 from pytest_agentbench.model.task import TaskSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.variant import Experiment
-from pytest_agentbench.settings import OPTIONS, PREFIX, Settings, read_settings
+from pytest_agentbench.options import OPTIONS, PREFIX
+from pytest_agentbench.settings import Settings, read_settings
 from pytest_agentbench.taskfiles.claims import SUFFIXES
 from pytest_agentbench.taskfiles.experiment import load_experiment
 
 _EXPERIMENTS = "experiments"
 _NOT_COLLECTED = (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR)
-_QUIETLY = ("--collect-only", "-q", "-n0", "-p", "no:cacheprovider")
+_QUIETLY = (
+    *("--collect-only", "-q"),
+    # This very package is imported already; a project may turn warnings into errors.
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
+)
+
+_UNDONE: Mapping[str, object] = {
+    "lf": False,
+    "failedfirst": False,
+    "newfirst": False,
+    "cacheclear": False,
+    "stepwise": False,
+    "maxfail": 0,
+    "xmlpath": None,
+}
+"""Options of pytest's that belong to running tests."""
 
 
 @dataclass(slots=True)
@@ -51,7 +67,11 @@ def collect(paths: Sequence[str], options: Sequence[str] = ()) -> Collection:
     listener = _Listener()
     printed, complaints = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaints):
-        status = pytest.main([*_QUIETLY, *options, *paths], plugins=[listener])
+        try:
+            status = pytest.main([*_QUIETLY, *options, *paths], plugins=[listener])
+        except SystemExit as end:
+            raise UsageError(f"a conftest.py or a plugin ended pytest: exit {end.code}") from end
+    listener.require_an_end()
     found = listener.collection
     if found is not None and status not in _NOT_COLLECTED:
         return found
@@ -62,6 +82,12 @@ def collect(paths: Sequence[str], options: Sequence[str] = ()) -> Collection:
     # Something is wrong with what there is as a whole, such as a suite without a task.
     found.problems.append(said)
     return found
+
+
+def session_options(*, sandbox: str | None, experiment: str | None) -> list[str]:
+    """The same options for a session of pytest, which checks them as it always does."""
+    asked = {"sandbox": sandbox, "experiment": experiment}
+    return [f"--{PREFIX}-{name}={value}" for name, value in asked.items() if value is not None]
 
 
 def check_experiments(collection: Collection, paths: Sequence[str]) -> None:
@@ -87,10 +113,40 @@ def chosen_experiment(settings: Settings) -> Experiment:
 
 
 class _Listener:
-    """A plugin of the collecting session that remembers what there is."""
+    """A plugin of the collecting session that remembers what there is.
+
+    Whatever a project has in ``addopts``, all of its task files are looked at, and nothing
+    that a test session keeps is changed.
+    """
 
     def __init__(self) -> None:
         self.collection: Collection | None = None
+        self._interruption: BaseException | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Undo what would leave files out, or write over what the last session left."""
+        for name, value in _UNDONE.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Keep this session out of the project's memory of failures."""
+        for name in ("lfplugin", "nfplugin"):
+            if session.config.pluginmanager.has_plugin(name):
+                session.config.pluginmanager.unregister(name=name)
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Tell an interruption from pytest's own word for errors in collection."""
+        if not excinfo.errisinstance(pytest.Session.Interrupted):
+            self._interruption = excinfo.value
+
+    def require_an_end(self) -> None:
+        """Raise what broke the collection off: what is there may be a part of it."""
+        if isinstance(self._interruption, KeyboardInterrupt):
+            raise self._interruption
+        if self._interruption is not None:
+            raise UsageError(f"pytest was ended before all was collected: {self._interruption}")
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """Leave Python tests alone: importing them is not asked for."""
@@ -110,9 +166,10 @@ class _Listener:
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Remember the trial of an item."""
         callspec = getattr(item, "callspec", None)
-        spec = None if callspec is None else callspec.params.get(f"{PREFIX}_trial")
-        if isinstance(spec, TrialSpec) and self.collection is not None:
-            self.collection.trials.append(spec)
+        index = None if callspec is None else callspec.params.get(f"{PREFIX}_trial")
+        of_tasks = getattr(item.parent, "trials", None)
+        if index is not None and of_tasks is not None and self.collection is not None:
+            self.collection.trials.append(of_tasks[getattr(item, "originalname", "")][index])
 
 
 def _settings_of(config: pytest.Config) -> Settings:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from pytest_agentbench.errors import UsageError
-from pytest_agentbench.settings import DEFAULT_TASK_DIRECTORIES
+from pytest_agentbench.options import DEFAULT_TASK_DIRECTORIES
 
 _TASK = """\
 description: total() forgets the last row.
@@ -58,6 +58,7 @@ variants:
   #   agent: command
   #   options: {run: [my-agent, --yes]}
   #   env: {API_KEY: "${API_KEY}"}
+  #   sandbox: {network: full}
 """
 
 _WORKFLOW = """\
@@ -133,7 +134,8 @@ def _wanted(directory: Path) -> dict[str, str]:
         del wanted["agentbench.yaml"]
     configured = [name for name, words in _INI_FILES.items() if _holds(directory / name, words)]
     if configured:
-        print(f"{configured[0]}: there already; agentbench_tasks = tasks belongs into it")
+        value = '["tasks"]' if configured[0].endswith(".toml") else "tasks"
+        print(f"{configured[0]}: there already; agentbench_tasks = {value} belongs into it")
     else:
         wanted["pytest.ini"] = _PYTEST_INI
     if has_tasks:
@@ -153,6 +155,13 @@ def _write(directory: Path, name: str, text: str) -> None:
     path = directory / name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(
+            f"cannot be written: {path.parent} is no directory", where=str(path)
+        ) from error
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from error
+    try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:

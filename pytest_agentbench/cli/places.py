@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from pytest_agentbench.errors import StoreError
-from pytest_agentbench.settings import DEFAULT_RESULTS
+from pytest_agentbench.options import DEFAULT_RESULTS
 
 _KEY = "agentbench_results"
 _INI_SECTIONS = {

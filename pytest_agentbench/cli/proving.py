@@ -10,24 +10,25 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
 from pytest_agentbench.cli import probes
 from pytest_agentbench.engine.engine import Engine
 from pytest_agentbench.engine.trial import Trial
-from pytest_agentbench.errors import TrialFault
+from pytest_agentbench.errors import SandboxError, TrialFault
 from pytest_agentbench.matrix.expand import expand
 from pytest_agentbench.model.outcome import Outcome, Reason
-from pytest_agentbench.model.task import Control, JsonValue, TaskSpec
+from pytest_agentbench.model.task import Control, JsonValue, SettingsLayer, TaskSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.variant import Experiment, Variant
 from pytest_agentbench.taskfiles.assets import hidden_paths
 
 _SMALLEST = 32
 """Bytes of a file that is looked for: shorter ones are found anywhere."""
+_NO_WALLS = "nothing isolates in this sandbox"
 _TIME_S = 1.0
 _PATIENCE_S = 15.0
 
@@ -55,11 +56,16 @@ COLUMNS = ("reference", "noop", "controls", "same", "hidden", "limits")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be tried: each answer ``runs`` times, in the sandbox of that name."""
+    """What is to be tried: each answer ``runs`` times.
+
+    ``experiment`` gives its defaults; ``ini`` and ``command_line`` are the layers over the
+    task's own settings.
+    """
 
     experiment: Experiment
     runs: int = 2
-    driver: str | None = None
+    ini: SettingsLayer = field(default_factory=dict)
+    command_line: SettingsLayer = field(default_factory=dict)
 
 
 class Prover:
@@ -68,14 +74,19 @@ class Prover:
     def __init__(self, engine: Engine, plan: Plan) -> None:
         self._engine = engine
         self._plan = plan
+        self._over = False
 
     def prove_all(self, tasks: Sequence[TaskSpec], *, jobs: int) -> list[list[Proof]]:
         """The proofs of each task, in order."""
         self._engine.start(tasks)
+        pool = ThreadPoolExecutor(jobs)
         try:
-            with ThreadPoolExecutor(jobs) as pool:
-                return list(pool.map(self.prove, tasks))
+            return list(pool.map(self.prove, tasks))
         finally:
+            # Interrupted, nobody waits for what still runs: it is cancelled, and its
+            # threads end with it.
+            self._over = True
+            pool.shutdown(wait=False, cancel_futures=True)
             self._engine.stop()
 
     def prove(self, task: TaskSpec) -> list[Proof]:
@@ -127,14 +138,13 @@ class Prover:
     def _hidden(self, task: TaskSpec) -> Proof:
         what = "hidden from agents"
         spec = self._spec(task, _probe(probes.SEARCH))
+        if not self._isolates(spec.sandbox.driver):
+            return Proof("hidden", what, Status.UNPROVEN, _NO_WALLS)
         files, sizes = _needles(task)
         paths = [str(task.directory)]
         orders: dict[str, JsonValue] = {"files": dict(files), "sizes": list(sizes)}
         orders["paths"] = list[JsonValue](paths)
         trial = self._run(spec, orders, score=False)
-        unisolated = trial.driver is not None and not trial.driver.probe().isolated
-        if unisolated:
-            return Proof("hidden", what, Status.UNPROVEN, "nothing isolates in this sandbox")
         return _proof("hidden", what, [_printed(trial)])
 
     def _limits(self, task: TaskSpec) -> list[Proof]:
@@ -142,6 +152,8 @@ class Prover:
         tries: list[tuple[str, Callable[[TaskSpec], str]]] = [("time", self._time)]
         spec = self._spec(task, _probe(probes.SLEEP))
         walls, limits = spec.sandbox, spec.limits
+        if walls.driver == "auto" and not self._isolates("auto"):
+            return [Proof("limits", "limits", Status.UNPROVEN, _NO_WALLS)]
         if walls.memory_bytes is not None:
             size = walls.memory_bytes + (64 << 20)
             tries.append(("memory", self._bounded(probes.MEMORY, {"bytes": size})))
@@ -185,15 +197,27 @@ class Prover:
     def _spec(self, task: TaskSpec, variant: Variant) -> TrialSpec:
         """The trial of one variant, as this project's experiment and command line have it."""
         experiment = replace(self._plan.experiment, variants=(variant,))
-        driver = self._plan.driver
-        command_line: dict[str, JsonValue] = {"repeats": 1}
-        if driver is not None:
-            command_line["sandbox.driver"] = driver
-        return expand(task, experiment, command_line)[0]
+        command_line = {**self._plan.command_line, "repeats": 1}
+        return expand(task, experiment, command_line, ini=self._plan.ini)[0]
+
+    def _isolates(self, driver: str) -> bool:
+        """Whether the walls that a task asks for can keep an agent in."""
+        names = [*self._engine.drivers] if driver == "auto" else [driver]
+        for name in names:
+            try:
+                if self._engine.drivers[name].probe().isolated:
+                    return True
+            except SandboxError:
+                # Asked for by name, the driver itself says why it does not work.
+                if driver != "auto":
+                    return True
+        return False
 
     def _run(
         self, spec: TrialSpec, orders: dict[str, JsonValue] | None = None, *, score: bool = True
     ) -> Trial:
+        if self._over:
+            raise CancelledError
         if orders is not None:
             spec = replace(spec, rendered=json.dumps(orders))
         trial = self._engine.trial(spec)
@@ -283,10 +307,13 @@ def _refused_by(control: Control) -> Callable[[Trial], str]:
         if trial.outcome is not Outcome.FAILED:
             return "passed" if trial.outcome is Outcome.PASSED else _trouble(trial)
         results = trial.verdict.results if trial.verdict else ()
-        refusing = [result.name for result in results if not result.passed]
+        # What was not run has refused nothing.
+        refusing = [result.name for result in results if result.ran and not result.passed]
         if control.fails in refusing:
             return ""
-        return f"{control.fails} lets it pass; refused by {', '.join(refusing) or 'a limit'}"
+        idle = any(result.name == control.fails and not result.ran for result in results)
+        what = "is not run" if idle else "lets it pass"
+        return f"{control.fails} {what}; refused by {', '.join(refusing) or 'a limit'}"
 
     return judge
 

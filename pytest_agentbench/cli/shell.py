@@ -6,11 +6,11 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_agentbench.cli.collection import Collection, collect
+from pytest_agentbench.cli.collection import Collection, collect, session_options
 from pytest_agentbench.errors import AgentbenchError, UsageError
 from pytest_agentbench.reports.story import describe_changes
 from pytest_agentbench.wiring import build_engine
@@ -43,6 +43,7 @@ class Request:
     task: str
     variant: str | None = None
     driver: str | None = None
+    experiment: str | None = None
     command: Sequence[str] = ()
 
 
@@ -50,8 +51,6 @@ def shell(request: Request) -> int:
     """Run the shell, then say what it left; the shell's exit status. Raises ``AgentbenchError``."""
     collection = _collect(request)
     spec = _chosen(collection, request)
-    if request.driver is not None:
-        spec = replace(spec, sandbox=replace(spec.sandbox, driver=request.driver))
     engine = build_engine(collection.settings)
     engine.start([spec.task])
     try:
@@ -65,7 +64,9 @@ def _collect(request: Request) -> Collection:
     """What the argument names: a file, a node id, or the id of a task below here."""
     path = request.task.partition("::")[0]
     by_path = Path(path).exists()
-    collection = collect([request.task.partition("[")[0] if by_path else "."])
+    paths = [request.task.partition("[")[0] if by_path else "."]
+    options = session_options(sandbox=request.driver, experiment=request.experiment)
+    collection = collect(paths, options)
     if not by_path:
         collection.trials = [one for one in collection.trials if one.task.id == request.task]
     if not collection.trials:
@@ -121,7 +122,9 @@ async def _attached(trial: Trial, sandbox: DirectorySandbox, command: list[str])
         "AGENTBENCH_PROMPT_FILE": f"{prompt}/{_PROMPT_NAME}",
         "TERM": os.environ.get("TERM", "dumb"),
     }
-    argv = command or ["/bin/bash" if shutil.which("bash", path="/bin") else "/bin/sh"]
+    # By a shell, which says that there is no such program as shells do, with 127.
+    argv = ["/bin/sh", "-c", 'exec "$@"', "sh", *command] if command else []
+    argv = argv or ["/bin/bash" if shutil.which("bash", path="/bin") else "/bin/sh"]
     if sys.stdin.isatty() and sys.stdout.isatty() and not command:
         print(
             f"agentbench: {spec.key} in {sandbox.driver}; the prompt is in"

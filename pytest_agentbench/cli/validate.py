@@ -14,9 +14,12 @@ from pytest_agentbench.cli.collection import (
     check_experiments,
     chosen_experiment,
     collect,
+    session_options,
 )
 from pytest_agentbench.cli.proving import COLUMNS, Plan, Proof, Prover, Status
+from pytest_agentbench.matrix.agentside import without_agent
 from pytest_agentbench.model.task import JsonValue, TaskSpec
+from pytest_agentbench.taskfiles.assignments import read_assignments
 from pytest_agentbench.wiring import build_engine
 
 _MARKS = {Status.OK: "ok", Status.WRONG: "WRONG", Status.UNPROVEN: "-"}
@@ -31,21 +34,24 @@ class Request:
     runs: int = 2
     jobs: int = 2
     driver: str | None = None
+    experiment: str | None = None
     as_json: bool = False
 
 
 def validate(request: Request) -> bool:
     """Print what is wrong; whether all is well. Raises ``AgentbenchError``."""
     paths = request.paths or ["."]
-    collection = collect(paths)
-    check_experiments(collection, paths)
+    options = session_options(sandbox=request.driver, experiment=request.experiment)
+    collection = collect(paths, options)
+    if request.experiment is None:
+        check_experiments(collection, paths)
     proofs: list[tuple[TaskSpec, list[Proof]]] = []
     skipped = _skipped(collection)
     if request.run:
         tasks = [task for task in collection.tasks if task.id not in skipped]
         proofs = list(zip(tasks, _prove(request, collection, tasks), strict=True))
     if request.as_json:
-        print(json.dumps(_as_json(collection, proofs, skipped), indent=2, ensure_ascii=False))
+        print(json.dumps(_as_json(collection, proofs, skipped), indent=2))
     else:
         _print(collection, proofs, skipped, ran=request.run)
     wrong = any(proof.status is Status.WRONG for _, found in proofs for proof in found)
@@ -57,7 +63,13 @@ def _prove(
 ) -> list[list[Proof]]:
     if not tasks:
         return []
-    plan = Plan(chosen_experiment(collection.settings), runs=request.runs, driver=request.driver)
+    settings = collection.settings
+    plan = Plan(
+        chosen_experiment(settings),
+        runs=request.runs,
+        ini=without_agent(read_assignments(settings.configured)),
+        command_line=without_agent(read_assignments(settings.typed)),
+    )
     return Prover(build_engine(collection.settings), plan).prove_all(tasks, jobs=request.jobs)
 
 

@@ -22,6 +22,10 @@ CANNOT_EXECUTE = (126, 127)
 """What shells and ``env`` exit with when there is nothing to execute."""
 
 _NAMED = 5
+_SHOW_IT = (
+    "its absolute path, and sandbox.read_only to show a program that is not below /usr: no sandbox"
+    " has your PATH"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,8 @@ def never_worked(run: AgentRun, *, agent: str, trial: str, words_count: bool) ->
     if found is None:
         return None
     reason, what = found
-    return TrialFault(what, where=f"agent {agent}", reason=reason)
+    advice = _SHOW_IT if reason is Reason.AGENT_LAUNCH else ""
+    return TrialFault(what, where=f"agent {agent}", reason=reason, advice=advice)
 
 
 def unscorable(changes: Changes, template: Template, limits: Limits) -> list[Finding]:

@@ -11,13 +11,13 @@ from pytest_agentbench import __version__
 from pytest_agentbench.model.outcome import Outcome, Reason
 from pytest_agentbench.model.plan import PlannedTrial
 from pytest_agentbench.model.record import Record
-from pytest_agentbench.model.trial import TrialSpec
+from pytest_agentbench.model.trial import TrialHead, TrialSpec
 
 HARNESS = f"pytest-agentbench {__version__}"
 
 
 def plan_trial(
-    spec: TrialSpec,
+    spec: TrialSpec | TrialHead,
     nodeid: str,
     deselected: str | None,
     *,

@@ -123,8 +123,10 @@ def _solved(solution: Solution | None, where: str) -> set[bytes] | None:
         return None
     if solution.tree is not None:
         return {os.fsencode(name) for name in read_tree(solution.tree, where=where)}
-    if solution.patch is None:
+    if solution.script is not None:
         return None
+    if solution.patch is None:
+        return set()
     try:
         text = solution.patch.read_bytes()
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -21,7 +22,7 @@ from pytest_agentbench.model.record import (
     UsageRow,
 )
 from pytest_agentbench.model.run import AgentRun, ChangeKind, Changes, EntryKind, Usage
-from pytest_agentbench.model.task import OracleSpec, Reveal
+from pytest_agentbench.model.task import JsonValue, OracleSpec, Reveal
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.variant import Variant
 from pytest_agentbench.model.verdict import Verdict
@@ -31,6 +32,9 @@ from pytest_agentbench.sandboxes.gitfresh import of_repository
 MESSAGE_LIMIT = 4_000
 FINAL_MESSAGE_LIMIT = 10_000
 DROPPED_LIMIT = 50
+_DETAIL_LIMIT = 1_000
+_DETAILS_DEPTH = 20
+_DETAIL_BITS = 64
 
 
 def record_trial(trial: Trial, *, nodeid: str, attempt: int, artifacts: str | None) -> Record:
@@ -107,9 +111,34 @@ def _oracles(
             visible=result.visible,
             ran=result.ran,
             reveal=reveal.get(result.name, "verdict"),
+            details={
+                _clean(name, redactor, _DETAIL_LIMIT): _kept(value, redactor)
+                for name, value in result.details.items()
+            },
         )
         for result in verdict.results
     ]
+
+
+def _kept(value: JsonValue, redactor: Redactor, depth: int = _DETAILS_DEPTH) -> JsonValue:
+    """A detail that any reader of JSON can read: what nests deeper, or has more digits, as text."""
+    kept = value
+    if isinstance(value, str):
+        kept = _clean(value, redactor, _DETAIL_LIMIT)
+    elif isinstance(value, dict | list) and not depth:
+        kept = f"[nested deeper than {_DETAILS_DEPTH} levels]"
+    elif isinstance(value, dict):
+        kept = {
+            _clean(name, redactor, _DETAIL_LIMIT): _kept(below, redactor, depth - 1)
+            for name, below in value.items()
+        }
+    elif isinstance(value, list):
+        kept = [_kept(below, redactor, depth - 1) for below in value]
+    elif isinstance(value, int) and value.bit_length() > _DETAIL_BITS:
+        kept = f"[a number of {value.bit_length()} bits]"
+    elif isinstance(value, float) and not math.isfinite(value):
+        kept = str(value)
+    return kept
 
 
 def _churn(changes: Changes | None, redactor: Redactor) -> ChurnRow | None:

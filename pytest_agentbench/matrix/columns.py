@@ -8,6 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from pytest_agentbench.errors import UsageError
 from pytest_agentbench.model.variant import Variant
@@ -66,5 +67,5 @@ def column_name(agent: str, model: str | None) -> str:
     text = agent if model is None else f"{agent}-{model}"
     safe = _UNSAFE.sub("-", text)
     safe = "".join(letter if letter.isprintable() else "-" for letter in safe)
-    safe = safe[:NAME_LIMIT].rstrip("-")
+    safe = normalize("NFC", safe)[:NAME_LIMIT].rstrip("-")
     return _LIKE_A_REPEAT.sub(r"_\1", safe)

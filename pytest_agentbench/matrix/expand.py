@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast, overload
 
 from pytest_agentbench.matrix.agentside import agent_lineage, overlaid, without_agent
 from pytest_agentbench.matrix.layers import (
@@ -18,10 +18,10 @@ from pytest_agentbench.matrix.layers import (
 )
 from pytest_agentbench.matrix.prompts import TemplateFault, render
 from pytest_agentbench.model.task import Limits, SandboxSpec
-from pytest_agentbench.model.trial import Exclusion, TrialSpec
+from pytest_agentbench.model.trial import Exclusion, TrialHead, TrialSpec
 
 if TYPE_CHECKING:
-    from pytest_agentbench.model.task import SettingsLayer, TaskSpec
+    from pytest_agentbench.model.task import Reveal, SettingsLayer, TaskSpec
     from pytest_agentbench.model.variant import Experiment, Variant
 
 Exclude: TypeAlias = Callable[[SandboxSpec], "Exclusion | None"]
@@ -43,16 +43,25 @@ def expand(
     says why a trial within some walls is not run. Variants may differ in how often they
     are tried. Raises ``UsageError`` for a setting that is not known or of the wrong type.
     """
+    return tuple(trials(task, experiment, command_line, ini=ini, exclusion=exclusion))
+
+
+def trials(
+    task: TaskSpec,
+    experiment: Experiment,
+    command_line: SettingsLayer,
+    *,
+    ini: SettingsLayer = _NOTHING,
+    exclusion: Exclude | None = None,
+) -> Trials:
+    """The same trials as ``expand`` gives, each made when it is asked for."""
     above = ((INI_FILE, ini), (COMMAND_LINE, command_line))
-    columns = [
-        _Column.of(task, variant, experiment, above, exclusion) for variant in experiment.variants
-    ]
-    most = max((column.resolved.repeats for column in columns), default=0)
-    return tuple(
-        column.trial(task, repeat)
-        for repeat in range(1, most + 1)
-        for column in columns
-        if repeat <= column.resolved.repeats
+    return Trials(
+        task,
+        tuple(
+            Column.of(task, variant, experiment, above, exclusion)
+            for variant in experiment.variants
+        ),
     )
 
 
@@ -71,14 +80,15 @@ def repeats_lowered(
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
-    """One task with one variant."""
+class Column:
+    """One task with one variant: all that its trials have in common."""
 
     variant: Variant
-    resolved: Resolved
+    repeats: int
     limits: Limits
     sandbox: SandboxSpec
     lineage: Mapping[str, str]
+    reveal: Reveal
     rendered: str | None
     fault: str | None
     exclusion: Exclusion | None
@@ -91,16 +101,27 @@ class _Column:
         experiment: Experiment,
         above: tuple[tuple[str, SettingsLayer], ...],
         exclusion: Exclude | None,
-    ) -> _Column:
+    ) -> Column:
+        """The settings of all layers for one task and one variant."""
         resolved = _resolved(task, variant, experiment, above)
         lineage = {**resolved.lineage, **agent_lineage(VARIANT, variant, above)}
         column = overlaid(variant, above)
         rendered, fault = _prompt(task, column)
-        limits, sandbox = resolved.limits, resolved.sandbox
-        excluded = None if exclusion is None else exclusion(sandbox)
-        return cls(column, resolved, limits, sandbox, lineage, rendered, fault, excluded)
+        sandbox = resolved.sandbox
+        return cls(
+            variant=column,
+            repeats=resolved.repeats,
+            limits=resolved.limits,
+            sandbox=sandbox,
+            lineage=lineage,
+            reveal=resolved.reveal,
+            rendered=rendered,
+            fault=fault,
+            exclusion=None if exclusion is None else exclusion(sandbox),
+        )
 
     def trial(self, task: TaskSpec, repeat: int) -> TrialSpec:
+        """One of them."""
         return TrialSpec(
             task,
             self.variant,
@@ -108,11 +129,51 @@ class _Column:
             self.limits,
             self.sandbox,
             self.lineage,
-            reveal=self.resolved.reveal,
+            reveal=self.reveal,
             rendered=self.rendered,
             exclusion=self.exclusion,
             fault=self.fault,
         )
+
+
+class Trials(Sequence[TrialSpec]):
+    """The trials of one task, by repeat and then by variant, each made when it is asked for.
+
+    Ten thousand of them that live while pytest collects are a tenth of what the garbage
+    collector has to look through, again and again.
+    """
+
+    __slots__ = ("_places", "columns", "task")
+
+    def __init__(self, task: TaskSpec, columns: tuple[Column, ...]) -> None:
+        self.task = task
+        self.columns = columns
+        most = max((column.repeats for column in columns), default=0)
+        self._places = tuple(
+            (repeat, number)
+            for repeat in range(1, most + 1)
+            for number, column in enumerate(columns)
+            if repeat <= column.repeats
+        )
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> TrialSpec: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[TrialSpec, ...]: ...
+    def __getitem__(self, index: int | slice) -> TrialSpec | tuple[TrialSpec, ...]:
+        if isinstance(index, slice):
+            return tuple(self[place] for place in range(*index.indices(len(self))))
+        repeat, number = self._places[index]
+        return self.columns[number].trial(self.task, repeat)
+
+    def head(self, index: int) -> TrialHead:
+        """A trial without its details, for those who look at all trials at once."""
+        repeat, number = self._places[index]
+        column = self.columns[number]
+        return TrialHead(self.task, column.variant, repeat, column.sandbox, column.exclusion)
 
 
 def _resolved(

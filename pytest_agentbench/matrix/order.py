@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_agentbench.model.trial import TrialSpec
+    from pytest_agentbench.model.trial import TrialHead, TrialSpec
 
 
 class SessionOrder:
@@ -15,14 +15,14 @@ class SessionOrder:
     So an interrupted session has tried every task once before it tries one twice.
     """
 
-    def __init__(self, trials: Iterable[TrialSpec]) -> None:
+    def __init__(self, trials: Iterable[TrialSpec | TrialHead]) -> None:
         self._tasks: dict[str, int] = {}
         self._variants: dict[str, int] = {}
         for trial in trials:
             self._tasks.setdefault(trial.task.id, len(self._tasks))
             self._variants.setdefault(trial.variant.name, len(self._variants))
 
-    def key(self, trial: TrialSpec) -> tuple[int, int, int]:
+    def key(self, trial: TrialSpec | TrialHead) -> tuple[int, int, int]:
         """What to sort by. Raises ``KeyError`` for a trial of a task or variant not seen."""
         return trial.repeat, self._tasks[trial.task.id], self._variants[trial.variant.name]
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_agentbench.model.task import TaskSpec
     from pytest_agentbench.model.variant import Variant
 
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _CHANCE = (("globals", "lipsum"), ("filters", "random"))
 
 
@@ -93,7 +94,23 @@ def render(template: str, task: TaskSpec, variant: Variant) -> str:
         raise TemplateFault(f"the prompt template fails for this task: {error}") from error
     if not text.strip():
         raise TemplateFault("the prompt template makes nothing of this task")
+    # As in a task file: no agent could be given these as an argument.
+    if "\0" in text:
+        raise TemplateFault("the prompt template makes a text with a NUL character")
+    if _SURROGATE.search(text):
+        raise TemplateFault("the prompt template makes half of a surrogate pair, which is no text")
     return text
+
+
+def _printed(value: object) -> object:
+    """What an expression prints. A generator's or a function's address differs each time."""
+    from jinja2 import Undefined  # noqa: PLC0415 - as above
+
+    if value is None or isinstance(value, str | int | float | list | tuple | dict | Undefined):
+        return value
+    raise TemplateFault(
+        f"the prompt template prints a {type(value).__name__.strip('_').lower()}, which is no text"
+    )
 
 
 @cache
@@ -105,6 +122,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         keep_trailing_newline=True,
         autoescape=False,
+        finalize=_printed,
     )
     for table, name in _CHANCE:
         getattr(environment, table).pop(name)

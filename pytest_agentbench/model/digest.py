@@ -8,6 +8,9 @@ from collections.abc import Mapping
 
 from pytest_agentbench.model.task import Blob
 
+# Made once: json.dumps makes one for each value that it does not write in its own way.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
 
 def digest_bytes(data: bytes) -> str:
     """The digest of some bytes."""
@@ -16,8 +19,7 @@ def digest_bytes(data: bytes) -> str:
 
 def digest_value(value: object) -> str:
     """The digest of a JSON-able value; key order does not matter, lone surrogates are allowed."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return digest_bytes(text.encode())
+    return digest_bytes(_ENCODER.encode(value).encode())
 
 
 def digest_blobs(files: Mapping[str, Blob]) -> str:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from pydantic import BaseModel, ConfigDict
 
 
-class PlannedTrial(BaseModel):
+# No pydantic model: there are tens of thousands, and one of those is three objects for the
+# garbage collector, which goes through all of them several times while pytest collects.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTrial:
     """One collected trial. ``deselected`` says by what, or is None when it was to run.
 
     ``excluded`` is why it is skipped before anything of it starts (``platform: needs
@@ -14,7 +20,7 @@ class PlannedTrial(BaseModel):
     root directory. ``sandbox`` is the driver as it was asked for, ``auto`` included.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     key: str
     nodeid: str

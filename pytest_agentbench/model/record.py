@@ -6,7 +6,7 @@ no absolute path of the machine belongs in here.
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from pytest_agentbench.model.outcome import Outcome, Reason
 from pytest_agentbench.model.task import Reveal
@@ -21,7 +21,8 @@ class _Row(BaseModel):
 class OracleRow(_Row):
     """One oracle's, or one check's (``visible``), part of a record.
 
-    ``reveal`` says what of it reports outside the run directory may show.
+    ``reveal`` says what of it reports outside the run directory may show; ``details``,
+    which may say what would have been right, are for the run directory alone.
     """
 
     name: str
@@ -36,6 +37,7 @@ class OracleRow(_Row):
     visible: bool = False
     ran: bool = True
     reveal: Reveal = "reasons"
+    details: dict[str, JsonValue] = {}
 
 
 class ChurnRow(_Row):

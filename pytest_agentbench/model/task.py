@@ -158,15 +158,17 @@ class OracleSpec:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What the ``reference`` agent does: exactly one of the three is set.
+    """An answer: what the ``reference`` agent leaves and says. At least one thing is set.
 
     ``patch``: a unified diff on disk. ``tree``: files laid over the workspace.
-    ``script``: a program on disk, run with the workspace as working directory.
+    ``script``: a program on disk, run with the workspace as working directory. Of these
+    three there is at most one. ``final``: the final message; None: what a script prints.
     """
 
     patch: Path | None = None
     tree: FileTree | None = None
     script: Path | None = None
+    final: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

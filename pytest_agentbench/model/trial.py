@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pytest_agentbench.model.outcome import Reason
 from pytest_agentbench.model.task import Limits, Reveal, SandboxSpec, TaskSpec
@@ -16,6 +17,21 @@ class Exclusion:
 
     reason: Reason
     message: str
+
+
+class TrialHead(NamedTuple):
+    """What tells a trial from others and decides its place: a trial without its details."""
+
+    task: TaskSpec
+    variant: Variant
+    repeat: int
+    sandbox: SandboxSpec
+    exclusion: Exclusion | None
+
+    @property
+    def key(self) -> str:
+        """As a trial's."""
+        return f"{self.task.id}[{self.variant.name}-r{self.repeat}]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,11 @@ _PLAIN = re.compile(
     r"(?:[eE](?P<exponent>[-+]?[0-9]+))?(?:/(?P<bottom>[0-9]+))?"
 )
 
+_GROUPED = re.compile(r"(?:^|[^0-9])[0-9]{1,3}[ _'\u2019\u00a0\u2009\u202f]$")
+"""What stands before the 000 of ``1 000`` and ``1_000``."""
+_GROUP = re.compile(r"[0-9]{3}(?![0-9])")
+_IN_ANOTHER_BASE = re.compile(r"[xXoObB][0-9a-fA-F]")
+
 _OPEN = r"""[ \t*_`"'$(\[{]{0,8}(?:\\boxed\{)?[ \t*_`"'$(\[{]{0,8}"""
 _CLOSED = r"""[*_`"'$]{0,4}(?:[.:)\]}]|[ \t]*$)"""
 _LETTER = re.compile(rf"{_OPEN}(?P<letter>[A-Za-z]){_CLOSED}")
@@ -35,6 +40,18 @@ _STATED = re.compile(
     rf"{_OPEN}(?P<letter>[A-Z](?![^\W_]|['\u2019])|[a-z](?={_CLOSED}))",
     re.MULTILINE,
 )
+_WORD_OR_MORE = r"""(?![^\W_]|['\u2019])"""
+_FURTHER = re.compile(
+    r"""[*_`"'$.:)\]}]{0,6}[ \t]{0,4}(?:"""
+    r"(?:,[ \t]{0,4})?(?:(?i:and/or|or|and)\b|[/&|+])[ \t]{0,4}"
+    rf"(?:(?i:option|choice)[ \t]{{1,4}})?{_OPEN}"
+    # "A" and "I" may be words: "Answer: B, and I am sure".
+    rf"(?P<joined>[AI](?![ \t]+[a-z]){_WORD_OR_MORE}|[B-HJ-Z]{_WORD_OR_MORE}|[a-z](?={_CLOSED}))"
+    rf"|,[ \t]{{0,4}}{_OPEN}(?P<listed>[A-Za-z])(?=[ \t]*(?:[*.,;:!?)\]}}]|(?:or|and)\b|$))"
+    r")",
+    re.MULTILINE,
+)
+"""One more letter in the same breath: "A or B", "(a), (b)"."""
 
 
 def last_number(text: str) -> Fraction | None:
@@ -42,12 +59,30 @@ def last_number(text: str) -> Fraction | None:
 
     Decimals with a point, thousands with commas, exponents, fractions of whole numbers,
     a sign, a currency's sign before it, and a unit behind it. Digits within a word are
-    no number; what looks like a version, a time, a power or a decimal comma is not plain.
+    no number; what looks like a version, a time, a power, a decimal comma, or digits in
+    groups (``1 000``) is not plain.
     """
+    text = text.translate(_DASHES)
     found = None
-    for found in _TOKEN.finditer(text.translate(_DASHES)):  # noqa: B007 - the last one
+    for found in _TOKEN.finditer(text):  # noqa: B007 - the last one
         pass
-    return None if found is None else _value(found, found["run"].rstrip(".,:/^"))
+    if found is None or _is_part(found, text):
+        return None
+    return _value(found, found["run"].rstrip(".,:/^"))
+
+
+def _is_part(found: re.Match[str], text: str) -> bool:
+    """Whether what stands right beside a number belongs to it, and makes it another one."""
+    run, before = found["run"], text[max(found.start() - 5, 0) : found.start()]
+    after = text[found.end() : found.end() + 2]
+    return (
+        (_GROUP.match(run) is not None and _GROUPED.search(before) is not None)
+        or before.endswith("\u00b1")  # ±5 are two numbers
+        or (found["sign"] is not None and before.endswith(("-", "+")))  # --5
+        or (before[-3:-2].isdecimal() and before.endswith("**"))  # 2**10
+        or (run == "0" and _IN_ANOTHER_BASE.match(after) is not None)
+        or (not after[:1].isascii() and after[:1].isnumeric())  # 10⁵, 1½
+    )
 
 
 def whole_number_text(text: str) -> Fraction | None:
@@ -75,8 +110,19 @@ def chosen_letters(text: str) -> set[str]:
     What it states counts ("the answer is B", "Answer: (B)"); without that, the letters that
     stand by themselves at the beginning of a line ("B", "(b)", "B. Paris", "**B**").
     """
-    stated = {found["letter"].upper() for found in _STATED.finditer(text)}
+    stated = {letter for found in _STATED.finditer(text) for letter in _with_further(found, text)}
     if stated:
         return stated
-    starts = (_LETTER.match(line.strip()) for line in text.splitlines())
-    return {found["letter"].upper() for found in starts if found}
+    lines = [line.strip() for line in text.splitlines()]
+    starts = ((_LETTER.match(line), line) for line in lines)
+    return {letter for found, line in starts if found for letter in _with_further(found, line)}
+
+
+def _with_further(first: re.Match[str], text: str) -> set[str]:
+    """A letter, and those that are named in one breath with it."""
+    letters = {first["letter"].upper()}
+    further = _FURTHER.match(text, first.end())
+    while further:
+        letters.add((further["joined"] or further["listed"]).upper())
+        further = _FURTHER.match(text, further.end())
+    return letters

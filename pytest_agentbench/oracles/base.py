@@ -5,7 +5,7 @@ Pure: knows values and strings, no files and no clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 from signal import Signals
@@ -95,7 +95,8 @@ def last_words(completed: Completed) -> str:
 
 def oracle_fault(spec: OracleSpec, what: str, *, advice: str = "") -> OracleError:
     """An error that names the oracle and where it is written."""
-    place = f"{spec.position.path}:{spec.position.line}"
+    # Its last parts: a record holds no absolute path of the machine.
+    place = f"{'/'.join(spec.position.path.parts[-2:])}:{spec.position.line}"
     return OracleError(f"oracle {spec.name!r} {what}", where=place, advice=advice)
 
 
@@ -125,14 +126,15 @@ def judged(
 
 
 def unknown_keys(
-    given: Iterable[str], known: Iterable[str], at: tuple[str | int, ...], what: str
+    given: Iterable[str], known: Collection[str], at: tuple[str | int, ...], what: str
 ) -> list[Problem]:
     """A problem for each key that is not known, with the one that was probably meant."""
+    wrong = [key for key in given if key not in known]
+    if not wrong:
+        return []
     names = sorted(known)
     problems: list[Problem] = []
-    for key in given:
-        if key in names:
-            continue
+    for key in wrong:
         close = get_close_matches(key, names, n=1)
         if close:
             hint = f"; did you mean {close[0]!r}?"

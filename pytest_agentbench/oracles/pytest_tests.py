@@ -134,7 +134,8 @@ class PytestOracle:
                 spec,
                 "cannot be collected even with the solution applied: "
                 + uncollected_text(report.uncollected.items()),
-                advice="make the solution provide what the hidden tests import",
+                advice="make the solution provide what the hidden tests import, or name an"
+                " environment that has it in sandbox.python",
             )
         if not report.finished:
             ending = _ending(completed, spec.timeout_s)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
-from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Self
+from types import FunctionType, MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Self, cast
 
 import pytest
 
@@ -16,17 +17,23 @@ from pytest_agentbench.pytest_integration.session import bench_session
 from pytest_agentbench.taskfiles.loader import load_task_file
 
 if TYPE_CHECKING:
+    from pytest_agentbench.matrix.expand import Trials
     from pytest_agentbench.model.task import TaskSpec
-    from pytest_agentbench.model.trial import TrialSpec
+    from pytest_agentbench.model.trial import TrialHead, TrialSpec
     from pytest_agentbench.model.verdict import Verdict
 
-TRIALS_ATTRIBUTE = "agentbench_trials"
+PARAMETER = "agentbench_trial"
 
 
 class TaskFile(pytest.Module):
-    """A task file. Its functions are made here, so nothing is imported from the path."""
+    """A task file. Its functions are made here, so nothing is imported from the path.
+
+    ``trials`` are those of each task, by its id. What parametrizes a task's function is
+    the place of a trial among them: numbers cost the garbage collector nothing.
+    """
 
     misplaced: Path | None = None
+    trials: Mapping[str, Trials] = MappingProxyType({})
 
     @classmethod
     def for_path(cls, parent: pytest.Collector, path: Path, *, misplaced: Path | None) -> Self:
@@ -52,12 +59,12 @@ class TaskFile(pytest.Module):
             tasks = load_task_file(
                 self.path, rootdir=self.config.rootpath, sample=bench.settings.sample
             )
-            functions = [(task, bench.trials_of(task)) for task in tasks]
+            self.trials = {task.id: bench.trials_of(task) for task in tasks}
         except AgentbenchError as error:
             raise self.CollectError(str(error)) from error
         # Not by way of the module's names: a task may be called setup_module.
-        for task, trials in functions:
-            function = _function(task, trials)
+        for task in tasks:
+            function = _function(task, [bench.mark(tag) for tag in task.tags])
             setattr(self.obj, task.id, function)
             made = self.ihook.pytest_pycollect_makeitem(collector=self, name=task.id, obj=function)
             yield from made if isinstance(made, list) else [made]
@@ -73,13 +80,54 @@ class TaskFile(pytest.Module):
         return False
 
 
-def parameters(trials: Sequence[TrialSpec]) -> list[object]:
+def trial_of(item: pytest.Item) -> TrialSpec | None:
+    """The trial that an item runs; None for items that are not ours."""
+    place = _place_of(item)
+    return None if place is None else place[0][place[1]]
+
+
+def head_of(item: pytest.Item) -> TrialHead | None:
+    """What decides the place of an item's trial; None for items that are not ours."""
+    place = _place_of(item)
+    return None if place is None else place[0].head(place[1])
+
+
+def runs_trial(item: pytest.Item) -> bool:
+    """Whether an item is ours."""
+    return _place_of(item) is not None
+
+
+def _place_of(item: pytest.Item) -> tuple[Trials, int] | None:
+    """The trials of an item's task, and which of them it runs."""
+    # Asked several times for each item: pytest's classes have slow checks of instances.
+    file = item.parent
+    if type(file) is not TaskFile:
+        return None
+    function = cast("pytest.Function", item)
+    callspec = getattr(function, "callspec", None)
+    index = None if callspec is None else callspec.params.get(PARAMETER)
+    return (file.trials[function.originalname], index) if isinstance(index, int) else None
+
+
+def parametrize(metafunc: pytest.Metafunc) -> None:
     """One parameter set per trial, with the marks that its task asks for."""
-    return [pytest.param(trial, id=trial.parameter, marks=_marks(trial)) for trial in trials]
+    file = metafunc.definition.parent
+    if not isinstance(file, TaskFile):
+        return
+    trials = file.trials[metafunc.function.__name__]
+    heads = [trials.head(index) for index in range(len(trials))]
+    metafunc.parametrize(
+        PARAMETER,
+        [
+            pytest.param(index, id=f"{head.variant.name}-r{head.repeat}", marks=_marks(head))
+            for index, head in enumerate(heads)
+        ],
+        indirect=True,
+    )
 
 
-def _marks(trial: TrialSpec) -> list[pytest.MarkDecorator]:
-    marks = []
+def _marks(trial: TrialHead) -> Sequence[pytest.MarkDecorator]:
+    marks: list[pytest.MarkDecorator] = []
     if trial.exclusion is not None:
         marks.append(pytest.mark.skip(reason=trial.exclusion.message))
     xfail = trial.task.xfail
@@ -90,7 +138,7 @@ def _marks(trial: TrialSpec) -> list[pytest.MarkDecorator]:
     return marks
 
 
-def _function(task: TaskSpec, trials: Sequence[TrialSpec]) -> FunctionType:
+def _function(task: TaskSpec, marks: list[pytest.MarkDecorator]) -> FunctionType:
     """The test of one task; its code says that it stands in the task file, at the task's line.
 
     That one trick gives every reader of locations (terminal, JUnit, editors) the
@@ -105,11 +153,15 @@ def _function(task: TaskSpec, trials: Sequence[TrialSpec]) -> FunctionType:
     function = FunctionType(code, globals(), task.id)
     function.__doc__ = task.description or None
     function.__module__ = task.position.path.stem
-    function.pytestmark = [getattr(pytest.mark, tag) for tag in task.tags]  # type: ignore[attr-defined]
-    setattr(function, TRIALS_ATTRIBUTE, trials)
+    function.pytestmark = marks  # type: ignore[attr-defined]
+    # pytest asks for it several times, and taking it from the code takes long.
+    function.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
     return function
 
 
 def _judge(agentbench_verdict: Verdict) -> None:
     if not agentbench_verdict.passed:
         raise TaskFailed(agentbench_verdict.reason)
+
+
+_SIGNATURE = signature(_judge)

@@ -12,9 +12,10 @@ from pytest_agentbench.matrix.layers import COMMAND_LINE, INI_FILE
 from pytest_agentbench.matrix.prompts import template_fault
 from pytest_agentbench.model.task import SettingsLayer
 from pytest_agentbench.model.variant import Experiment, Variant
+from pytest_agentbench.options import PREFIX
 from pytest_agentbench.pytest_integration import compat
 from pytest_agentbench.registry import agent_class
-from pytest_agentbench.settings import PREFIX, Assignment, Settings
+from pytest_agentbench.settings import Assignment, Settings
 from pytest_agentbench.taskfiles.agentoptions import validate_by_registry
 from pytest_agentbench.taskfiles.assignments import read_assignments
 from pytest_agentbench.taskfiles.experiment import load_experiment
@@ -90,7 +91,7 @@ def _refusal(
 ) -> UsageError:
     """What an agent says of its options, with the option that gives the wrong one."""
     path = OPTIONS + ".".join(map(str, at))
-    giver = next((one for one in given if f"{path}.".startswith(f"{one.path}.")), None)
+    giver = next((one for one in given if _touches(one.path, path)), None)
     if adhoc and giver is None:
         advice = f"--{PREFIX}-set={path}=VALUE" if message.startswith("needs") else ""
         return UsageError(message, where=f"{_AGENT} {variant.agent}", advice=advice)
@@ -102,6 +103,11 @@ def _refusal(
         where=where,
         advice=f"{_VARIANT}, to choose variants that can",
     )
+
+
+def _touches(given: str, path: str) -> bool:
+    """Whether an option gives a part of what is wrong: all of it, something below, or above."""
+    return f"{path}.".startswith(f"{given}.") or f"{given}.".startswith(f"{path}.")
 
 
 def _narrowed(whole: Experiment, experiment: Experiment, settings: Settings) -> Iterable[str]:

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 @pytest.fixture
 def agentbench_trial(request: pytest.FixtureRequest) -> TrialSpec:
     """The trial of this test: one task, one variant, one repeat."""
-    spec: TrialSpec | None = getattr(request, "param", None)
-    if spec is None:
-        pytest.fail("the agentbench fixtures belong to tests of task files", pytrace=False)
-    return spec
+    if hasattr(request, "param"):
+        from pytest_agentbench.pytest_integration.collect import trial_of
+
+        spec = trial_of(request.node)
+        if spec is not None:
+            return spec
+    pytest.fail("the agentbench fixtures belong to tests of task files", pytrace=False)
 
 
 @pytest.fixture

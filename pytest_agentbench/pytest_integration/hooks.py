@@ -10,11 +10,16 @@ import pytest
 from pytest_agentbench.errors import AgentbenchError, TaskFailed, TrialError
 from pytest_agentbench.matrix.order import SessionOrder
 from pytest_agentbench.model.outcome import Outcome
-from pytest_agentbench.model.plan import Plan
 from pytest_agentbench.model.record import Record
 from pytest_agentbench.pytest_integration import compat
 from pytest_agentbench.pytest_integration.chain import CHAIN, Chain, replace_properties
-from pytest_agentbench.pytest_integration.collect import TRIALS_ATTRIBUTE, TaskFile, parameters
+from pytest_agentbench.pytest_integration.collect import (
+    TaskFile,
+    head_of,
+    parametrize,
+    runs_trial,
+    trial_of,
+)
 from pytest_agentbench.pytest_integration.narrowing import Narrowing
 from pytest_agentbench.pytest_integration.options import task_claims
 from pytest_agentbench.pytest_integration.paths import relative_to
@@ -37,8 +42,6 @@ from pytest_agentbench.taskfiles import parsed
 if TYPE_CHECKING:
     from pytest_agentbench.model.trial import TrialSpec
 
-_PARAMETER = "agentbench_trial"
-
 
 class SessionHooks:
     """What pytest asks of one process's session with task files."""
@@ -48,14 +51,12 @@ class SessionHooks:
         self._interruption = Interruption()
         self._narrowing = Narrowing(bench.config, bench.broken)
         self._planning = Planning(bench, self._narrowing)
-        self._plan: Plan | None = None
+        self._header: list[str] = []
         self._collected: list[pytest.Item] = []
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """One parameter set per trial: ``fix-bug[codex-r1]``."""
-        trials: Sequence[TrialSpec] | None = getattr(metafunc.function, TRIALS_ATTRIBUTE, None)
-        if trials is not None:
-            metafunc.parametrize(_PARAMETER, parameters(trials), indirect=True)
+        parametrize(metafunc)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -64,7 +65,7 @@ class SessionHooks:
         Other items keep theirs. First of all, so that plugins that shuffle have the last word.
         """
         trials = {
-            place: spec for place, item in enumerate(items) if (spec := trial_of(item)) is not None
+            place: head for place, item in enumerate(items) if (head := head_of(item)) is not None
         }
         self._collected = [items[place] for place in trials]
         order = SessionOrder(trials.values())
@@ -76,9 +77,8 @@ class SessionHooks:
         """Keep deselected trials in the plan."""
         why = deselection(self._bench.config)
         for item in items:
-            spec = trial_of(item)
-            if spec is not None:
-                self._planning.enter(item, spec, deselected=why)
+            if runs_trial(item):
+                self._planning.enter(item, deselected=why)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection_finish(self, session: pytest.Session) -> Generator[None]:
@@ -88,21 +88,20 @@ class SessionHooks:
         ready, and the controller wants to read the plan.
         """
         parsed.keep()
-        selected = []
-        for item in session.items:
-            spec = trial_of(item)
-            if spec is not None:
-                self._planning.enter(item, spec)
-                selected.append(spec)
-        for item in self._collected:
-            if (spec := trial_of(item)) is not None:
-                self._planning.enter_removed(item, spec)
+        selected = list(filter(runs_trial, session.items))
+        for item in selected:
+            self._planning.enter(item)
+        self._planning.enter_removed(self._collected)
         runs = bool(selected) and not self._runs_nothing(session)
         if self._collected:
             self._settle_plan(runs=runs)
+        self._collected = []
         yield
-        startable = [spec for spec in selected if spec.exclusion is None]
-        if runs and startable:
+        startable: list[TrialSpec] = []
+        if runs:
+            found = map(trial_of, selected)
+            startable += [spec for spec in found if spec is not None and spec.exclusion is None]
+        if startable:
             self._interruption.install(worker=compat.is_worker(session.config))
             self._bench.start_engine(startable)
 
@@ -136,8 +135,10 @@ class SessionHooks:
     def _settle_plan(self, *, runs: bool) -> None:
         """Make the plan, and write it where anything is to run. Raises pytest's ``UsageError``."""
         bench, config = self._bench, self._bench.config
-        plan = self._plan = self._planning.plan()
+        plan = self._planning.plan()
         worker = compat.is_worker(config)
+        if not worker and config.option.verbose >= 0:
+            self._header = header_lines(plan, bench.experiment(), label=bench.settings.label)
         if plan.refusal is not None:
             if not worker:
                 raise pytest.UsageError(plan.refusal)
@@ -159,12 +160,10 @@ class SessionHooks:
                 raise pytest.UsageError(str(error)) from error
             bench.refusal = str(error)
 
-    def pytest_report_collectionfinish(self) -> list[str] | None:
+    def pytest_report_collectionfinish(self) -> list[str]:
         """Say what is about to be run, and where nothing will isolate it."""
         bench = self._bench
-        if self._plan is None or bench.config.option.verbose < 0:
-            return None
-        lines = header_lines(self._plan, bench.experiment(), label=bench.settings.label)
+        lines = self._header
         over = task_claims(bench.config).passed_over()
         if lines and over:
             names = ", ".join(relative_to(path, bench.settings.rootdir) for path in over[:5])
@@ -226,9 +225,3 @@ class SessionHooks:
         """The same where the session never got to its end."""
         self._bench.stop_engine()
         self._interruption.restore()
-
-
-def trial_of(item: pytest.Item) -> TrialSpec | None:
-    """The trial that an item runs; None for items that are not ours."""
-    callspec = getattr(item, "callspec", None)
-    return None if callspec is None else callspec.params.get(_PARAMETER)

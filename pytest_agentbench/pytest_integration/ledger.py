@@ -22,8 +22,9 @@ from pytest_agentbench.model.plan import Plan
 from pytest_agentbench.model.record import Record
 from pytest_agentbench.model.rollup import Rollup
 from pytest_agentbench.model.variant import Experiment
+from pytest_agentbench.options import OPTIONS
 from pytest_agentbench.pytest_integration.paths import relative_to
-from pytest_agentbench.pytest_integration.reporting import attached
+from pytest_agentbench.pytest_integration.reporting import detached
 from pytest_agentbench.redaction import Redactor, printable
 from pytest_agentbench.reports.header import header_lines
 from pytest_agentbench.reports.terminal import summary_lines
@@ -36,10 +37,10 @@ from pytest_agentbench.results.manifest import (
     python_version,
     write_manifest,
 )
-from pytest_agentbench.results.plans import agree, merge, read_process_plans, write_plan
+from pytest_agentbench.results.plans import ProcessPlans, agree, merge, write_plan
 from pytest_agentbench.results.rescue import RescueStore
 from pytest_agentbench.results.rundir import RunDirectory, check_writable
-from pytest_agentbench.settings import OPTIONS, Settings
+from pytest_agentbench.settings import Settings
 from pytest_agentbench.stats.rollup import roll_up
 
 _CRASHED = "???"
@@ -62,6 +63,7 @@ class Ledger:
         self._experiment = experiment
         self._interrupted = False
         self.plans: dict[str, Plan] = {}
+        self._of_processes = ProcessPlans(run)
         self._store = RescueStore(run.records)
         self._records: list[Record] = []
         self._crashed: dict[str, str] = {}
@@ -98,9 +100,10 @@ class Ledger:
         ledger.write_manifest()
         return ledger
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Store a trial's record as soon as it is known."""
-        record = attached(report)
+        record = detached(report)
         if record is not None:
             self.enter(record)
         elif report.when == _CRASHED:
@@ -138,19 +141,20 @@ class Ledger:
             trouble=self.troubles,
         )
         label = self._settings.label
-        reporter.section(f"agentbench: {printable(label)}" if label else "agentbench")
+        # Not section(): that writes its blank line below the heading.
+        reporter.write_sep("=", f"agentbench: {printable(label)}" if label else "agentbench")
         if self._experiment.implicit:
             reporter.write_line(self._experiment.source)
         for line in summary_lines(view, width=reporter._tw.fullwidth):  # noqa: SLF001
             reporter.write_line(line.text, **({line.style: True} if line.style else {}))
 
     def read_plans(self) -> None:
-        """Take in what the processes have planned; kept here, since files may be deleted.
+        """Take in what the processes have planned.
 
         Raises ``UsageError`` where a plan says that nothing of it may be run.
         """
         try:
-            self.plans |= read_process_plans(self._run)
+            self.plans |= self._of_processes.read()
         except StoreError as error:
             self.troubles.append(str(error))
         for plan in self.plans.values():

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.options import DEFAULT_TASK_DIRECTORIES
 from pytest_agentbench.pytest_integration.options import (
     chosen_parts,
     task_claims,
     task_directories,
 )
-from pytest_agentbench.settings import DEFAULT_TASK_DIRECTORIES
 from pytest_agentbench.taskfiles.claims import Claims
 
 _LISTED = 5

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from pytest_agentbench.errors import AgentbenchError, UsageError
-from pytest_agentbench.registry import agent_names, sandbox_names
-from pytest_agentbench.settings import (
+from pytest_agentbench.options import (
     DEFAULT_TASK_DIRECTORIES,
     OPTIONS,
     PREFIX,
+    Option,
     OptionKind,
-    Settings,
-    read_settings,
 )
 from pytest_agentbench.taskfiles.claims import Claims
+
+if TYPE_CHECKING:
+    from pytest_agentbench.settings import Settings
 
 _INI: Mapping[OptionKind, tuple[Literal["string", "args", "linelist", "bool"], object]] = {
     "text": ("string", ""),
@@ -94,6 +94,12 @@ def check_settings(config: pytest.Config) -> None:
     What only an experiment can tell is checked here where the command line asks for it,
     and with the first task file else: a session without any must not load one.
     """
+    if not any(_is_asked(config, option) for option in OPTIONS):
+        return
+    # Only now: most sessions ask for nothing, and pay for no more than the options' names.
+    from pytest_agentbench.errors import AgentbenchError
+    from pytest_agentbench.registry import agent_names, sandbox_names
+
     try:
         settings = session_settings(config)
         _check_name("sandbox", settings.sandbox, ("auto", *sandbox_names()))
@@ -106,10 +112,22 @@ def check_settings(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from error
 
 
+def _is_asked(config: pytest.Config, option: Option) -> bool:
+    """Whether the command line or the ini file says anything of an option, if only nonsense."""
+    if config.getoption(option.key) not in (None, False):
+        return True
+    try:
+        return bool(config.getini(option.key))
+    except ValueError:  # a flag that is neither true nor false
+        return True
+
+
 def _check_name(option: str, value: str | None, known: Sequence[str]) -> None:
     if value is None or value in known:
         return
     from difflib import get_close_matches
+
+    from pytest_agentbench.errors import UsageError
 
     close = get_close_matches(value, known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ";"
@@ -121,6 +139,8 @@ def _check_name(option: str, value: str | None, known: Sequence[str]) -> None:
 
 def session_settings(config: pytest.Config) -> Settings:
     """This session's settings. Raises ``UsageError``."""
+    from pytest_agentbench.settings import read_settings
+
     return read_settings(
         config.rootpath,
         config.invocation_params.dir,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -17,8 +17,9 @@ from pytest_agentbench.matrix.suites import (
     suites_of,
 )
 from pytest_agentbench.model.plan import Plan, PlannedTrial
-from pytest_agentbench.model.trial import TrialSpec
+from pytest_agentbench.model.trial import TrialHead
 from pytest_agentbench.pytest_integration import compat
+from pytest_agentbench.pytest_integration.collect import head_of
 from pytest_agentbench.pytest_integration.narrowing import Narrowing
 from pytest_agentbench.pytest_integration.session import BenchSession
 from pytest_agentbench.redaction import printable
@@ -33,72 +34,89 @@ class Planning:
     def __init__(self, bench: BenchSession, narrowing: Narrowing) -> None:
         self._bench = bench
         self._narrowing = narrowing
-        self._planned: dict[str, PlannedTrial] = {}
-        # Two lists, for each object that lives to the end of collection slows it down:
-        # a pair for each of 10,000 trials is a tenth of what the collector looks through.
+        # Lists, and nothing planned before all is known, for each object that lives while
+        # pytest collects slows it down: the garbage collector looks at all of them.
         self._items: list[pytest.Item] = []
-        self._specs: list[TrialSpec] = []
+        self._deselected: list[str | None] = []
         self._expressions: dict[str, Callable[[pytest.Item], bool]] = {}
         self._places: dict[str, str] = {}
 
-    def enter(self, item: pytest.Item, spec: TrialSpec, *, deselected: str | None = None) -> None:
+    def enter(self, item: pytest.Item, *, deselected: str | None = None) -> None:
         """Enter one collected item; what was decided last holds."""
-        self._planned[item.nodeid] = plan_trial(
-            spec,
-            printable(item.nodeid),
-            deselected,
-            suites=self._suites(item, spec),
-            position=self._place(spec),
-        )
         self._items.append(item)
-        self._specs.append(spec)
+        self._deselected.append(deselected)
 
-    def enter_removed(self, item: pytest.Item, spec: TrialSpec) -> None:
-        """Enter a trial that somebody took away without saying so (plugins that shard do)."""
-        if item.nodeid not in self._planned:
-            self.enter(item, spec, deselected="removed by a plugin")
+    def enter_removed(self, collected: Sequence[pytest.Item]) -> None:
+        """Enter the trials that somebody took away without saying so (plugins that shard do)."""
+        entered = set(map(id, self._items))
+        lost = [item for item in collected if id(item) not in entered]
+        # A file that is named twice is collected twice, under the same node ids.
+        names = {item.nodeid for item in self._items} if lost else set()
+        for item in lost:
+            if item.nodeid not in names:
+                self.enter(item, deselected="removed by a plugin")
 
     def plan(self) -> Plan:
         """All that was collected, in the order in which it is to run."""
         bench = self._bench
+        planned = self._trials()
         experiment = bench.experiment()
         narrowed = [*self._narrowing.reasons(), *bench.narrowed_by_options()]
         gates = [suite.name for suite in experiment.suites if suite.gate is not None]
         gates += [task.dataset or task.id for task in bench.tasks.values() if task.gated]
         return Plan(
-            trials=list(self._planned.values()),
+            trials=planned,
             suites=suite_names(bench.tasks.values(), experiment.suites),
             narrowed=list(map(printable, narrowed)),
             gates=list(dict.fromkeys(gates)),
-            refusal=self._refusal(whole=not narrowed),
+            refusal=self._refusal(planned, whole=not narrowed),
         )
 
-    def _refusal(self, *, whole: bool) -> str | None:
+    def _trials(self) -> list[PlannedTrial]:
+        planned: dict[str, PlannedTrial] = {}
+        for (item, head), deselected in zip(self._entered(), self._deselected, strict=True):
+            nodeid = item.nodeid
+            planned[nodeid] = plan_trial(
+                head,
+                printable(nodeid),
+                deselected,
+                suites=self._suites(item, head),
+                position=self._place(head),
+            )
+        return list(planned.values())
+
+    def _entered(self) -> Iterator[tuple[pytest.Item, TrialHead]]:
+        for item in self._items:
+            head = head_of(item)
+            assert head is not None, "only items of trials are entered"
+            yield item, head
+
+    def _refusal(self, planned: Sequence[PlannedTrial], *, whole: bool) -> str | None:
         """What is wrong with the suites; of a part of the project no suite is called empty."""
         bench = self._bench
         suites, rootdir = bench.experiment().suites, bench.settings.rootdir
         try:
             check_names(bench.tasks.values(), suites, rootdir)
-            filled = {name for trial in self._planned.values() for name in trial.suites}
+            filled = {name for trial in planned for name in trial.suites}
             if whole and any(suite.name not in filled for suite in suites):
-                entered = zip(self._items, self._specs, strict=True)
-                check_members([self._candidate(*one) for one in entered], suites, rootdir)
+                entered = [self._candidate(*one) for one in self._entered()]
+                check_members(entered, suites, rootdir)
         except UsageError as error:
             return str(error)
         return None
 
-    def _suites(self, item: pytest.Item, spec: TrialSpec) -> list[str]:
+    def _suites(self, item: pytest.Item, head: TrialHead) -> list[str]:
         suites = self._bench.experiment().suites
-        if not suites and spec.task.dataset is None:
+        if not suites and head.task.dataset is None:
             return []
-        return suites_of(self._candidate(item, spec), suites)
+        return suites_of(self._candidate(item, head), suites)
 
-    def _candidate(self, item: pytest.Item, spec: TrialSpec) -> Candidate:
-        path = self._place(spec).rpartition(":")[0]
-        return Candidate(spec.task, path, lambda text: self._marked(item, text))
+    def _candidate(self, item: pytest.Item, head: TrialHead) -> Candidate:
+        path = self._place(head).rpartition(":")[0]
+        return Candidate(head.task, path, lambda text: self._marked(item, text))
 
-    def _place(self, spec: TrialSpec) -> str:
-        task = spec.task
+    def _place(self, head: TrialHead) -> str:
+        task = head.task
         if task.id not in self._places:
             self._places[task.id] = place(task.position, self._bench.settings.rootdir)
         return self._places[task.id]

@@ -34,6 +34,18 @@ def attached(report: pytest.TestReport) -> Record | None:
     return None if text is None else Record.model_validate_json(text)
 
 
+def detached(report: pytest.TestReport) -> Record | None:
+    """The record that came with a report, taken off it.
+
+    It has everything of the oracles, whatever ``reveal`` says: plugins that store whole
+    reports are not to find it there.
+    """
+    record = attached(report)
+    if record is not None:
+        delattr(report, _ATTRIBUTE)
+    return record
+
+
 def move_time(report: pytest.TestReport, seconds: float) -> None:
     """Add to a phase the time that was spent for it in another one."""
     report.duration = max(report.duration + seconds, 0.0)

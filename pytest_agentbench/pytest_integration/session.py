@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_agentbench.errors import AgentbenchError, DefinitionError
-from pytest_agentbench.matrix.expand import Exclude, expand, repeats_lowered
+from pytest_agentbench.matrix.expand import Exclude, Trials, repeats_lowered, trials
 from pytest_agentbench.matrix.select import exclusion_of
 from pytest_agentbench.model.task import TaskSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.variant import Experiment
+from pytest_agentbench.options import PREFIX
 from pytest_agentbench.pytest_integration import compat
 from pytest_agentbench.pytest_integration.controller import RUN_ID
 from pytest_agentbench.pytest_integration.experiments import Chosen, choose
 from pytest_agentbench.pytest_integration.options import session_settings
 from pytest_agentbench.pytest_integration.paths import relative_to
 from pytest_agentbench.results.rundir import RunDirectory, fresh_run_id
-from pytest_agentbench.settings import PREFIX, Settings
+from pytest_agentbench.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_agentbench.engine.engine import Engine
@@ -48,12 +49,12 @@ class BenchSession:
         self.leftover: tuple[Path, ...] = ()
         self._chosen: Chosen | AgentbenchError | None = None
         self._fewer_repeats = False
-        self._tags: set[str] = set()
+        self._marks: dict[str, pytest.MarkDecorator] = {}
         self._attempts: Counter[str] = Counter()
         self._engine: Engine | None = None
         self._run: RunDirectory | None = None
 
-    def trials_of(self, task: TaskSpec) -> tuple[TrialSpec, ...]:
+    def trials_of(self, task: TaskSpec) -> Trials:
         """The task's trials, in order. Raises ``AgentbenchError`` for an id that is taken."""
         experiment = self.experiment()
         other = self.tasks.setdefault(task.id, task)
@@ -64,20 +65,24 @@ class BenchSession:
                 where=second,
                 advice="give one of them another id: some JUnit readers tell cases by name alone",
             )
-        for tag in task.tags:
-            if tag not in self._tags:
-                self._tags.add(tag)
-                self.config.addinivalue_line("markers", f"{tag}: tag of agentbench tasks")
         chosen = self._choice()
         if repeats_lowered(task, experiment, chosen.command_line, chosen.ini):
             self._fewer_repeats = True
-        return expand(
+        return trials(
             task,
             experiment,
             chosen.command_line,
             ini=chosen.ini,
             exclusion=self._exclusion_of(task),
         )
+
+    def mark(self, tag: str) -> pytest.MarkDecorator:
+        """The mark that a tag becomes; one for all tasks, and known to pytest."""
+        found = self._marks.get(tag)
+        if found is None:
+            self.config.addinivalue_line("markers", f"{tag}: tag of agentbench tasks")
+            found = self._marks[tag] = getattr(pytest.mark, tag)
+        return found
 
     def _exclusion_of(self, task: TaskSpec) -> Exclude | None:
         """What says, by a trial's walls, why it is not run; None where nothing can."""

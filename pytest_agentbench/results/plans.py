@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from pytest_agentbench.errors import StoreError
+from pytest_agentbench.model.digest import digest_bytes
 from pytest_agentbench.model.plan import Plan, PlannedTrial
 from pytest_agentbench.results.atomic import replace_file
 from pytest_agentbench.results.rundir import file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pytest_agentbench.results.rundir import RunDirectory
@@ -33,21 +35,62 @@ def write_process_plan(run: RunDirectory, process: str, plan: Plan) -> None:
 
 def read_plan(path: Path) -> Plan:
     """The plan at ``path``. Raises ``StoreError``."""
-    try:
-        return Plan.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise StoreError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    except ValidationError as error:
-        raise StoreError(f"not a plan: {error}", where=str(path)) from error
+    return _parsed(path, _bytes_of(path))
+
+
+class ProcessPlans:
+    """The plans that the processes of a run have written, as they come.
+
+    Equal bytes are parsed once and make one plan: of ten thousand trials a plan has
+    megabytes, and those of all processes are equal unless something is wrong.
+    """
+
+    def __init__(self, run: RunDirectory) -> None:
+        self._directory = run.plans
+        self._plans: dict[str, Plan] = {}
+        self._by_digest: dict[str, Plan] = {}
+
+    def read(self) -> dict[str, Plan]:
+        """Every process's plan, by the process's name, sorted. Raises ``StoreError``.
+
+        Each is read once, and kept where its file is deleted.
+        """
+        try:
+            paths = sorted(self._directory.glob("*.json"))
+        except OSError as error:
+            where = str(self._directory)
+            raise StoreError(f"cannot be read: {error.strerror}", where=where) from error
+        for path in paths:
+            if not path.name.startswith(".") and path.stem not in self._plans:
+                self._plans[path.stem] = self._plan(path)
+        return dict(sorted(self._plans.items()))
+
+    def _plan(self, path: Path) -> Plan:
+        data = _bytes_of(path)
+        digest = digest_bytes(data)
+        plan = self._by_digest.get(digest)
+        if plan is None:
+            plan = self._by_digest[digest] = _parsed(path, data)
+        return plan
 
 
 def read_process_plans(run: RunDirectory) -> dict[str, Plan]:
     """Every process's plan, by the process's name, sorted. Raises ``StoreError``."""
+    return ProcessPlans(run).read()
+
+
+def _bytes_of(path: Path) -> bytes:
     try:
-        paths = sorted(run.plans.glob("*.json"))
+        return path.read_bytes()
     except OSError as error:
-        raise StoreError(f"cannot be read: {error.strerror}", where=str(run.plans)) from error
-    return {path.stem: read_plan(path) for path in paths if not path.name.startswith(".")}
+        raise StoreError(f"cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def _parsed(path: Path, data: bytes) -> Plan:
+    try:
+        return Plan.model_validate_json(data)
+    except ValidationError as error:
+        raise StoreError(f"not a plan: {error}", where=str(path)) from error
 
 
 def agree(plans: Mapping[str, Plan]) -> list[str]:
@@ -55,6 +98,8 @@ def agree(plans: Mapping[str, Plan]) -> list[str]:
     names = list(plans)
     differences: list[str] = []
     for name in names[1:]:
+        if plans[name] is plans[names[0]]:
+            continue
         found = _differences(names[0], plans[names[0]], name, plans[name])
         differences += found[:_MOST_DIFFERENCES]
         if len(found) > _MOST_DIFFERENCES:
@@ -65,14 +110,17 @@ def agree(plans: Mapping[str, Plan]) -> list[str]:
 def merge(plans: Mapping[str, Plan]) -> Plan:
     """One plan with all that is in any: in the first one's order, then what it lacks. Pure."""
     trials: dict[str, PlannedTrial] = {}
-    for plan in plans.values():
+    different = list({id(plan): plan for plan in plans.values()}.values())
+    if len(different) == 1 and different[0].refusal is None:
+        return different[0]
+    for plan in different:
         for trial in plan.trials:
             trials.setdefault(trial.key, trial)
     return Plan(
         trials=list(trials.values()),
-        suites=_union(plan.suites for plan in plans.values()),
-        narrowed=_union(plan.narrowed for plan in plans.values()),
-        gates=_union(plan.gates for plan in plans.values()),
+        suites=_union(plan.suites for plan in different),
+        narrowed=_union(plan.narrowed for plan in different),
+        gates=_union(plan.gates for plan in different),
     )
 
 
@@ -88,10 +136,8 @@ def _differences(name_a: str, a: Plan, name_b: str, b: Plan) -> list[str]:
     if found:
         return found
     for key, trial in trials_a.items():
-        for field in PlannedTrial.model_fields:
-            value_a, value_b = getattr(trial, field), getattr(trials_b[key], field)
-            if value_a != value_b:
-                found.append(f"{key}: {field} is {value_a!r} in {name_a}, {value_b!r} in {name_b}")
+        for name, value_a, value_b in _unequal_fields(trial, trials_b[key]):
+            found.append(f"{key}: {name} is {value_a!r} in {name_a}, {value_b!r} in {name_b}")
     for field in ("suites", "narrowed", "gates"):
         value_a, value_b = getattr(a, field), getattr(b, field)
         if value_a != value_b:
@@ -102,3 +148,10 @@ def _differences(name_a: str, a: Plan, name_b: str, b: Plan) -> list[str]:
             if key_a != key_b:
                 return [f"place {place}: {key_a} in {name_a}, {key_b} in {name_b}"]
     return found
+
+
+def _unequal_fields(a: PlannedTrial, b: PlannedTrial) -> Iterator[tuple[str, object, object]]:
+    for name in (field.name for field in fields(a)):
+        value_a, value_b = getattr(a, name), getattr(b, name)
+        if value_a != value_b:
+            yield name, value_a, value_b

@@ -49,6 +49,8 @@ _FOR_USERS = (
     *("-c", "core.fsmonitor=false"),
     *("-c", "gc.auto=0"),
     *("-c", "maintenance.auto=false"),
+    # Ours is bare, and found by its directory: who allows only named ones could fetch nothing.
+    *("-c", "safe.bareRepository=all"),
 )
 
 
@@ -96,7 +98,7 @@ class Git:
         theirs = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith("GIT_") or name in _KEPT or name.startswith("GIT_SSL_")
+            if not name.startswith("GIT_") or name in _KEPT or name.startswith(_KEPT_PREFIXES)
         }
         silent = {
             "GIT_TERMINAL_PROMPT": "0",
@@ -156,7 +158,10 @@ class Git:
         }
 
 
-_KEPT = frozenset({"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_PROXY_COMMAND"})
+# Not GIT_DIR and its like: in a hook they name the repository that is being worked in.
+_KEPT = frozenset({"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ALLOW_PROTOCOL"})
+_KEPT_PREFIXES = ("GIT_CONFIG_", "GIT_HTTP_", "GIT_PROXY_", "GIT_SSL_")
+"""A CI gives credentials and rewritten URLs as ``GIT_CONFIG_COUNT`` and its like, or as a file."""
 
 
 def _output(ended: Ended, timeout_s: float) -> bytes:

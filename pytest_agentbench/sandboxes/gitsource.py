@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pytest_agentbench.errors import SetupError
+from pytest_agentbench.model.digest import digest_value
 from pytest_agentbench.model.task import GitSource
 from pytest_agentbench.sandboxes.gitcalls import Git, GitError
 from pytest_agentbench.sandboxes.pins import Pins
@@ -24,7 +25,11 @@ FETCH_TIMEOUT_S = 600.0
 _RESOLVE_TIMEOUT_S = 60.0
 _FULL_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SHA256_LENGTH = 64
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
+_CREDENTIALS = re.compile(r"(?<=://)(?:[^/?#\s]*|[^/?#@\s:\[]*:(?!\d*(?:[/?#\s]|$))\S*)@")
+"""What stands before the host, up to the last ``@``: a password may hold one. Slashes are
+none of a password's, but who forgets to quote them must not find it in a report either."""
+_QUERY = re.compile(r"(?<=\S)\?[^\s'\"]*")
+"""Some servers take a token there."""
 _TOLD = 5
 _POINTER = b"version https://git-lfs.github.com/spec/"
 _POINTER_LIMIT = 1024
@@ -106,7 +111,7 @@ class GitSources:
         except GitError as fault:
             raise SetupError(
                 f"the commit {commit[:12]} cannot be fetched from {_shown(source.url)}: "
-                f"{_CREDENTIALS.sub('', str(fault))}",
+                f"{_without_secrets(str(fault), source.url)}",
                 advice=remote.advice,
             ) from fault
         return found.decode("ascii").strip(), bare
@@ -148,7 +153,7 @@ class _Local:
             names = await self.git.run(
                 *("for-each-ref", "--format=%(refname:short)", *_NAMED), cwd=self.path, env=env
             )
-            raise _unknown_ref(self.ref, str(self.path), names.decode().split()) from fault
+            raise _unknown_ref(self.ref, _shown(str(self.path)), names.decode().split()) from fault
         return found.decode("ascii").strip()
 
     async def fetch(self, commit: str, bare: Path) -> None:
@@ -173,7 +178,7 @@ class _Local:
             )
         except (OSError, GitError) as fault:
             raise SetupError(
-                f"{self.path} is not a git repository",
+                f"{_shown(str(self.path))} is not a git repository",
                 advice="name the directory that holds .git, a bare repository, or a URL",
             ) from fault
         return Path(os.fsdecode(said.rstrip(b"\n")))
@@ -197,7 +202,7 @@ class _Remote:
             )
         except GitError as fault:
             raise SetupError(
-                f"{_shown(self.url)} cannot be read: {_CREDENTIALS.sub('', str(fault))}",
+                f"{_shown(self.url)} cannot be read: {_without_secrets(str(fault), self.url)}",
                 advice=self.advice,
             ) from fault
         rows = [line.split("\t", 1) for line in said.decode("utf-8", "replace").splitlines()]
@@ -230,7 +235,7 @@ class _Remote:
 
 def _remote_of(git: Git, source: GitSource) -> _Local | _Remote:
     parts = urlsplit(source.url)
-    if parts.scheme == "file":
+    if parts.scheme == "file" and parts.path:  # without one, it would be where pytest was started
         return _Local(git, Path(unquote(parts.path)), source.ref)
     if source.url.startswith("/"):
         return _Local(git, Path(source.url), source.ref)
@@ -250,11 +255,23 @@ def _unknown_ref(ref: str, repository: str, names: list[str]) -> SetupError:
 
 
 def _shown(url: str) -> str:
-    return _CREDENTIALS.sub("", url)
+    """A source as messages and stored files have it: no secret, and no home directory."""
+    if "://" in url:
+        return _QUERY.sub("?...", _CREDENTIALS.sub("", url))
+    home = os.path.expanduser("~").rstrip("/")
+    return f"~{url.removeprefix(home)}" if home and f"{url}/".startswith(f"{home}/") else url
+
+
+def _without_secrets(said: str, url: str) -> str:
+    """What git said, in which it may repeat a URL, as it is or as it read it."""
+    return _CREDENTIALS.sub("", said.replace(url, _shown(url)))
 
 
 def _pin_name(source: GitSource) -> str:
-    return f"{_shown(source.url)} {source.ref}"
+    shown = _shown(source.url)
+    # Another query may be another repository; what it says is not stored.
+    query = f"#{digest_value(urlsplit(source.url).query)[:8]}" if shown.endswith("?...") else ""
+    return f"{shown}{query} {source.ref}"
 
 
 def _has_files(path: bytes) -> bool:

@@ -78,6 +78,8 @@ def count_lines(template: Template, changes: Changes) -> Changes:
         pair = _texts(template, changes, change) if len(counts) < _FILES_LIMIT else None
         if pair is not None:
             counts[change.path] = _count(*pair, searches)
+        elif _had_no_lines(template, change):
+            counts[change.path] = (0, 0)
     if changes.changes and not counts:
         return changes
     return replace(
@@ -86,6 +88,14 @@ def count_lines(template: Template, changes: Changes) -> Changes:
         lines_removed=sum(removed for _, removed in counts.values()),
         lines=counts,
     )
+
+
+def _had_no_lines(template: Template, change: Change) -> bool:
+    """Whether what was removed was a symlink or an empty directory."""
+    before = template.manifest.get(change.path)
+    if change.kind is not ChangeKind.DELETED or before is None:
+        return False
+    return before.kind is not EntryKind.FILE
 
 
 def _render(template: Template, changes: Changes, change: Change, searches: _Searches) -> str:

@@ -17,7 +17,12 @@ from pytest_agentbench.sandboxes.beneath import read_below, root_of
 from pytest_agentbench.sandboxes.gitcalls import Git, GitError
 
 _FAILED = re.compile(r"^error: patch failed: (?P<name>.+):(?P<line>\d+)$", re.MULTILINE)
+_HEADER = re.compile(rb"^--- ([^\r\n]+)\r?\n\+\+\+ ([^\r\n]+)\r?\n@@ ", re.MULTILINE)
 _LOOKED_AT = 10_000_000
+_ADVICE = (
+    "make it anew against the workspace before it, with `git diff --binary`"
+    " and paths below a/ and b/"
+)
 
 
 async def apply_patch(git: Git, patch: Path, directory: Path, *, where: str) -> None:
@@ -27,19 +32,32 @@ async def apply_patch(git: Git, patch: Path, directory: Path, *, where: str) -> 
         data = await asyncio.to_thread(patch.read_bytes)
     except OSError as fault:
         raise SetupError(f"cannot be read: {fault.strerror}", where=at) from fault
+    _refuse_absolute(data, at)
     env = {"GIT_DIR": str(await git.neutral())}
     try:
         # From memory, so that no other process can change what was read.
         await git.run("apply", "--whitespace=nowarn", "-", cwd=directory, env=env, stdin=data)
     except GitError as fault:
-        said = re.sub(r"^(error|fatal): ", "", str(fault), flags=re.MULTILINE)
+        said = re.sub(r"^(error|fatal): | \(allow with .*\)$", "", str(fault), flags=re.MULTILINE)
         ends = _line_ends(str(fault), data, directory)
         raise SetupError(
             f"does not apply: {'; '.join(said.splitlines())}{ends}",
             where=at,
-            advice="make it anew against the workspace before it, with `git diff --binary`"
-            " and paths below a/ and b/",
+            advice=_ADVICE,
         ) from fault
+
+
+def _refuse_absolute(patch: bytes, at: str) -> None:
+    """Git takes ``/etc/x`` for ``etc/x`` in the workspace, which nobody means."""
+    for header in _HEADER.finditer(patch):
+        for name in header.groups():
+            path = name.split(b"\t")[0].strip(b'"')
+            if path.startswith(b"/") and path != b"/dev/null":
+                raise SetupError(
+                    f"does not apply: the path {path.decode('utf-8', 'replace')!r} is absolute",
+                    where=at,
+                    advice=_ADVICE,
+                )
 
 
 def _line_ends(said: str, patch: bytes, directory: Path) -> str:

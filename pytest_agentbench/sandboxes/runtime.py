@@ -80,6 +80,12 @@ class Runtime:
                 stdin=subprocess.DEVNULL,
             )
             prefix, base, version, (major, minor), real = json.loads(done.stdout)
+        except FileNotFoundError as fault:
+            raise SandboxError(
+                f"there is no {python}",
+                where="sandbox.python",
+                advice="a path that is relative to the file that names it, or absolute",
+            ) from fault
         except (OSError, subprocess.SubprocessError, ValueError) as fault:
             raise SandboxError(
                 f"{python} is no Python that works: {fault}", where="sandbox.python"

@@ -53,6 +53,8 @@ def _option_message(kind: str, at: DataPath, text: str, given: object, known: li
         return f"needs {at[-1]!r}"
     text = text.removeprefix("Value error, ").removeprefix("Assertion failed, ")
     text = text.replace("Input should be", "must be")
+    if not at:  # of the options together
+        return text
     name = ".".join(str(step) for step in at)
     suffix = f", not {kind_of(given)}" if kind.endswith("_type") else ""
     return f"{name!r} {text}{suffix}" if text.startswith("must") else f"{name!r}: {text}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pytest_agentbench.taskfiles.yamlnodes import DataPath, Document
 
 _PATCHES = (".patch", ".diff")
+_FORMS = ("path", "patch", "directory", "files", "run")
+"""What an answer changes: at most one of these."""
 
 
 class Answers:
@@ -71,30 +74,51 @@ class Answers:
             self._reporter.report(at, message)
 
     def _answer(self, shape: AnswerShape, at: DataPath) -> Solution | None:
-        match [key for key in ("path", "patch", "directory", "files", "run") if shape.has(key)]:
-            case ["path"]:
+        given = [key for key in _FORMS if shape.has(key)]
+        final = shape.final if shape.has("final") else None
+        if len(given) > 1 or (not given and final is None):
+            what = str(at[0]).removesuffix("s")
+            message = f"a {what} has one of: copy, files, patch, run, or a 'final'"
+            if given:
+                self._reporter.report(at, message)
+            else:
+                self._miss(shape, at, message)
+            return None
+        answer = self._work(shape, at, given[0]) if given else Solution()
+        return None if answer is None else replace(answer, final=final)
+
+    def _work(self, shape: AnswerShape, at: DataPath, form: str) -> Solution | None:
+        """What the answer changes."""
+        match form:
+            case "path":
                 return self._on_disk(shape.path, at)
-            case ["patch"]:
+            case "patch":
                 path = self._path(shape.patch, (*at, "patch"), "file")
                 return None if path is None else Solution(patch=path)
-            case ["directory"]:
+            case "directory":
                 path = self._path(shape.directory, (*at, "copy"), "directory")
                 return None if path is None else Solution(tree=FileTree(path))
-            case ["files"]:
+            case "files":
                 return self._inline(shape.files, at)
-            case ["run"]:
-                return self._script(shape.run, at)
             case _:
-                what = str(at[0]).removesuffix("s")
-                self._miss(shape, at, f"a {what} has one of: copy, files, patch, run")
-        return None
+                return self._script(shape.run, at)
 
     def _inline(self, files: dict[str, str], at: DataPath) -> Solution:
         return Solution(tree=self._trees.inline(files, (*at, "files")))
 
     def _script(self, text: str, at: DataPath) -> Solution | None:
+        if any(letter.isspace() for letter in text) and not self._is_there(text):
+            self._reporter.report(
+                (*at, "run"),
+                f"'run' is the path of a script here, and there is none at {text!r}",
+                advice="put the command into a file",
+            )
+            return None
         script = self._path(text, (*at, "run"), "file")
         return None if script is None else Solution(script=script)
+
+    def _is_there(self, text: str) -> bool:
+        return "\0" not in text and (self._file.parent / text).exists()
 
     def _on_disk(self, text: str, at: DataPath) -> Solution | None:
         path = self._path(text, at, "directory or file")

@@ -73,7 +73,8 @@ class Choice:
             chosen = sampled_by_stratum(names, strata, shape.per_stratum, shape.seed)
         elif shape.has("sample"):
             if shape.sample > len(names):
-                message = f"sample of {shape.sample}, but there are {len(names)} rows"
+                rows = "is 1 row" if len(names) == 1 else f"are {len(names)} rows"
+                message = f"sample of {shape.sample}, but there {rows}"
                 reporter.report(("dataset", "sample"), message)
             at_most = at_most or shape.sample
         return chosen if at_most is None else sampled(names, chosen, at_most, shape.seed)

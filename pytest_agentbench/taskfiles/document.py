@@ -52,7 +52,7 @@ class Shape(BaseModel):
 
     def has(self, field: str) -> bool:
         """Whether the file gives the field."""
-        return field in self.model_fields_set
+        return field in self.__pydantic_fields_set__
 
     @classmethod
     def keys(cls) -> list[str]:

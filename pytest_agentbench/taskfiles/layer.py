@@ -81,9 +81,11 @@ class _Sandbox:
         if shape.has("python"):
             self._python(shape.python)
         if shape.has("read_only"):
-            for index, text in enumerate(shape.read_only):
+            # A tool below a home directory lies elsewhere for each user.
+            roots = [os.path.expanduser(text) for text in shape.read_only]  # noqa: PTH111
+            for index, text in enumerate(roots):
                 self._root(index, text)
-            layer["sandbox.read_only"] = [os.path.normpath(text) for text in shape.read_only]
+            layer["sandbox.read_only"] = [os.path.normpath(text) for text in roots]
 
     def _choice(self, field: str, value: str, known: tuple[str, ...], what: str) -> None:
         if not self._shape.has(field):

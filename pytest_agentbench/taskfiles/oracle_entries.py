@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -15,6 +14,7 @@ from pytest_agentbench.taskfiles.complaints import subject, unknown
 from pytest_agentbench.taskfiles.document import FilesShape
 from pytest_agentbench.taskfiles.names import id_fault
 from pytest_agentbench.taskfiles.taskshape import CheckShape, OracleShape, TaskShape
+from pytest_agentbench.taskfiles.trees import NO_FILES
 from pytest_agentbench.taskfiles.yamlnodes import kind_of, value_at
 
 if TYPE_CHECKING:
@@ -148,33 +148,34 @@ class OracleEntries:
         }
         value = entry.extra[kind]
         named = oracle_class(kind).names_files
-        spec = OracleSpec(
+        expectation = entry.tree(kind, value) if named else value
+        # A check is the author's word too; the agent may know it, so it weighs nothing.
+        weight, is_required, assets = 0.0, True, NO_FILES
+        pass_at: float | None = None
+        if isinstance(shape, OracleShape):
+            weight = shape.weight
+            is_required = shape.required if shape.has("required") else required
+            pass_at = shape.pass_at if shape.has("pass_at") else None
+            assets = entry.assets(shape)
+            if shape.advisory and shape.has("required") and shape.required:
+                message = "'advisory' and 'required' exclude each other"
+                entry.report(("required",), message, key=True)
+        return OracleSpec(
             kind=kind,
             name=name,
             position=Position(self._path, line, column),
-            expectation=entry.tree(kind, value) if named else value,
+            expectation=expectation,
             options=options,
-            # A check is the author's word too; the agent may know it, so it weighs nothing.
-            weight=0.0,
-            required=not shape.advisory,
+            weight=0.0 if shape.advisory else weight,
+            required=is_required and not shape.advisory,
             timeout_s=shape.timeout,
+            assets=assets,
             advisory=shape.advisory,
             needs=tuple(shape.needs),
+            pass_at=pass_at,
             network=shape.network == "full",
             reveal=shape.reveal if shape.has("reveal") else None,
             visible=entry.visible,
-        )
-        if not isinstance(shape, OracleShape):
-            return spec
-        if shape.advisory and shape.has("required") and shape.required:
-            entry.report(("required",), "'advisory' and 'required' exclude each other", key=True)
-        asked = shape.required if shape.has("required") else required
-        return replace(
-            spec,
-            weight=0.0 if shape.advisory else shape.weight,
-            required=asked and not shape.advisory,
-            pass_at=shape.pass_at if shape.has("pass_at") else None,
-            assets=entry.assets(shape),
         )
 
     def _check(self, entry: _Entry, spec: OracleSpec, raw: JsonValue) -> None:
@@ -197,6 +198,8 @@ class OracleEntries:
             close = get_close_matches(str(where[0]), OracleShape.keys(), n=1, cutoff=0.75)
             if close:
                 return f"unknown key {where[0]!r}; did you mean {close[0]!r}?"
+            if "; known: " in message:
+                message = f"{message}; of all oracles: {', '.join(OracleShape.keys())}"
         return f"{subject(where)} {message}" if message.startswith(_VERBS) else message
 
 

@@ -4,7 +4,7 @@ Standard library only, until a task file is found.
 """
 
 # pathlib takes ten times as long, and this is asked for every collected path:
-# ruff: noqa: PTH114, PTH118, PTH120
+# ruff: noqa: PTH113, PTH114, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Ownership:
                 names = sorted(
                     entry.name
                     for entry in entries
-                    if entry.name.endswith(SUFFIXES) and not entry.is_dir()
+                    if entry.name.endswith(SUFFIXES) and _is_file(entry)
                 )
         except OSError:
             return held
@@ -195,6 +195,11 @@ class Ownership:
         return self.claims.claims(path) and (
             is_task_name(path.name) or self.claims.reads_like_task(path)
         )
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    # Asked of the entry, a symlink that leads to itself raises: one would hide all tasks.
+    return entry.is_file(follow_symlinks=False) or os.path.isfile(entry.path)
 
 
 def _named_owner(held: _Directory, directory: str, text: str) -> Path | None:

@@ -33,6 +33,8 @@ def task_schema() -> _JsonMapping:
     for name in ("AnswerShape", "ControlShape"):
         # How a bare text arrives: nobody writes it.
         cast("_JsonMapping", definitions[name]["properties"]).pop("path")
+    definitions["ControlShape"]["required"] = ["fails"]
+    cast("dict[str, _JsonMapping]", schema["properties"])["oracles"]["minItems"] = 1
     _name_drivers(definitions)
     return schema
 

@@ -35,6 +35,9 @@ _PLATFORMS = {
 }
 """Names that are surely wrong, and what Python calls the platform."""
 
+_TRUTH_VALUES = frozenset({"false", "n", "no", "off", "on", "true", "y", "yes"})
+"""Words that are meant as truth values, and are text: ``skip: no`` would skip a task for ever."""
+
 
 def skip_of(shape: SkipShape, raw: JsonValue, reporter: Reporter) -> SkipRule:
     """When the task is not run. ``raw`` is the shape as it is written."""
@@ -52,8 +55,19 @@ def skip_of(shape: SkipShape, raw: JsonValue, reporter: Reporter) -> SkipRule:
         reporter.report(("skip", "unless"), "'unless' names no condition", key=True)
     elif not rule.conditional and not shape.reason.strip():
         reporter.report(("skip",), "a skip needs a reason, or conditions below 'unless'")
+    elif not rule.conditional:
+        _refuse_truth_value("skip", shape.reason, reporter)
     _check_conditions(unless, reporter)
     return rule
+
+
+def _refuse_truth_value(key: str, reason: str, reporter: Reporter) -> None:
+    if reason.strip().lower() in _TRUTH_VALUES:
+        reporter.report(
+            (key,),
+            f"{reason!r} is the text of a reason here, and no truth value",
+            advice=f"a reason that says why, or no {key!r} at all",
+        )
 
 
 def _check_conditions(unless: UnlessShape, reporter: Reporter) -> None:
@@ -97,6 +111,7 @@ def xfail_of(shape: XfailShape, reporter: Reporter) -> Xfail:
     for index, pattern in enumerate(shape.variants):
         if not pattern.strip():
             reporter.report(("xfail", "variants", index), "a pattern of variants is empty")
+    _refuse_truth_value("xfail", shape.reason, reporter)
     return Xfail(
         reason=shape.reason,
         variants=tuple(shape.variants),

@@ -92,7 +92,10 @@ class AnswerShape(Shape):
     files: dict[str, str] = Field(
         default_factory=dict, description="names and texts that are laid over the workspace"
     )
-    run: str = Field("", description="a script, run with the workspace as working directory")
+    run: str = Field(
+        "", description="the path of a script, run with the workspace as working directory"
+    )
+    final: str = Field("", description="the final message (default: what the script prints)")
 
 
 class ControlShape(AnswerShape):

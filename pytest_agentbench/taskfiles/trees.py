@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pytest_agentbench.taskfiles.rowscope import Reporter
     from pytest_agentbench.taskfiles.yamlnodes import DataPath
 
+NO_FILES = FileTree()
+"""One for all: most oracles have no files, and each object slows the garbage collector down."""
+
 
 class Trees:
     """Resolves what one task names. ``named`` are the paths found so far."""
@@ -40,6 +43,8 @@ class Trees:
         directory = None
         if shape.has("directory"):
             directory = self.path(shape.directory, (*at, "copy"), "directory")
+        if directory is None and not shape.files:
+            return NO_FILES
         return FileTree(directory, self.inline(shape.files, (*at, "files")).files)
 
     def inline(self, files: Mapping[str, str], at: DataPath) -> FileTree:

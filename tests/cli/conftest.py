@@ -36,8 +36,12 @@ def suite(root: Path) -> Path:
 def agentbench(root: Path) -> Agentbench:
     """Run the command below the project's root."""
 
-    def run(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    def run(
+        *args: str, stdin: str = "", path: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+        if path is not None:
+            environment["PATH"] = path
         return subprocess.run(
             [sys.executable, "-m", "pytest_agentbench.cli", *args],
             cwd=root,

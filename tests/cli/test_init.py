@@ -95,7 +95,8 @@ def test_in_a_project(agentbench: Agentbench, root: Path) -> None:
     after = snapshot(root)
     assert {name: after[name] for name in before} == before
     assert sorted(set(after) - set(before)) == [".github/workflows/agentbench.yml"]
-    assert "pyproject.toml: there already; agentbench_tasks = tasks belongs into it" in done.stdout
+    hint = 'pyproject.toml: there already; agentbench_tasks = ["tasks"] belongs into it'
+    assert hint in done.stdout
 
 
 def test_a_pyproject_without_pytest(agentbench: Agentbench, root: Path) -> None:
@@ -121,3 +122,12 @@ def test_the_workflow_is_yaml(agentbench: Agentbench, root: Path) -> None:
     steps = workflow["jobs"]["tasks"]["steps"]
     assert any("pytest tasks/" in step.get("run", "") for step in steps)
     assert steps[-1]["with"]["path"].split() == ["agentbench.xml", ".agentbench/"]
+
+
+def test_a_file_in_the_way(agentbench: Agentbench, root: Path) -> None:
+    """A file where a directory belongs is told, and not called a sample that is there."""
+    (root / "tasks").touch()
+    done = agentbench("init")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "tasks/fix-total/task.yaml: cannot be written: " in done.stderr
+    assert "is no directory" in done.stderr

@@ -70,6 +70,8 @@ def test_all_forms() -> None:
         "oracles: [{run: x}]\n",
         "prompt: p\n",
         "prompt: p\noracles: [{rn: x}]\n",
+        "prompt: p\noracles: []\n",
+        "prompt: p\noracles: [{run: x}]\ncontrols: [{patch: wrong.patch}]\n",
         "prompt: p\noracles: [{run: x}]\nlimits: {time: soon}\n",
         "prompt: p\noracles: [{run: x}]\nlimits: {tme: 5}\n",
         "prompt: p\noracles: [{run: x}]\nrepeats: 0\n",

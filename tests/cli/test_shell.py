@@ -42,6 +42,16 @@ def test_sees_what_the_agent_sees(agentbench: Agentbench, suite: Path, driver: s
     assert done.returncode == 7
 
 
+def test_another_experiment(agentbench: Agentbench, suite: Path) -> None:
+    """A variant of an experiment that is named."""
+    (suite / "experiments").mkdir()
+    (suite / "experiments/other.yaml").write_text(
+        "variants: {theirs: {agent: noop, env: {COLOUR: green}}}\n"
+    )
+    asked = ("shell", "add", "--sandbox=local", "--experiment=other", "--variant=theirs")
+    assert agentbench(*asked, "--", "sh", "-c", "echo $COLOUR").stdout == "green\n"
+
+
 def test_what_is_left_is_told(agentbench: Agentbench, suite: Path, driver: str) -> None:
     """Commands on standard input work too; what they change is told, and thrown away."""
     before = sorted(suite.rglob("*"))
@@ -100,6 +110,32 @@ def test_mistakes(agentbench: Agentbench, suite: Path, args: tuple[str, ...], me
     done = agentbench("shell", *args)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_no_such_program(agentbench: Agentbench, suite: Path, driver: str) -> None:
+    """A command that is not there is said as shells say it."""
+    assert suite.is_dir()
+    done = agentbench("shell", "add", f"--sandbox={driver}", "--", "nosuchprogram")
+    assert done.returncode == 127
+    assert "nosuchprogram: not found" in done.stderr
+
+
+def test_closed_streams(suite: Path) -> None:
+    """Streams that whoever starts it has closed are empty ones."""
+    command = f"{sys.executable} -m pytest_agentbench.cli shell add --sandbox=local -- cat"
+    done = subprocess.run(
+        ["sh", "-c", f"{command} <&- >&-"],
+        cwd=suite,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        "",
+        "agentbench: nothing was changed\n",
+    )
 
 
 def test_broken_task(agentbench: Agentbench, suite: Path) -> None:

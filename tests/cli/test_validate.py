@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,23 @@ from requirements import require
 
 WRONG_TASK = "promt: x\noracles: [{rn: x}]\n"
 WRONG_EXPERIMENT = "variants: {a: {agent: nop}}\n"
+
+BREAKS_OFF = """\
+import pytest
+
+def pytest_collectstart(collector):
+    if collector.name == "greet.yaml":
+        raise {}
+"""
+
+INTERRUPTIBLE = """\
+import signal, sys
+from pytest_agentbench.cli import main
+
+# Whoever runs us in the background has it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 def proofs(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, tuple[str, str]]]:
@@ -83,6 +103,123 @@ def test_what_an_experiment_makes_of_the_tasks(agentbench: Agentbench, suite: Pa
         assert "the suite 'mine'" in done.stdout
         (suite / name).unlink()
     assert agentbench("validate").returncode == 0
+
+
+def test_a_strict_project(agentbench: Agentbench, suite: Path) -> None:
+    """A project that turns warnings into errors, and distributes its tests, is no obstacle."""
+    (suite / "pytest.ini").write_text(
+        "[pytest]\nfilterwarnings = error\nxfail_strict = true\n"
+        "addopts = -n 2 --strict-config --strict-markers -v\n"
+    )
+    assert agentbench("validate").stdout == "2 tasks, 0 wrong files\n"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-n 2 --maxfail=1",
+        "-x --sw",
+        "--lf --nf",
+        "--ff -p no:xdist",
+        "-p no:cacheprovider",
+        "--junitxml=report.xml -k nothing -m nothing",
+    ],
+)
+def test_options_of_a_project(agentbench: Agentbench, suite: Path, options: str) -> None:
+    """Whatever pytest is told for tests: all problems are told, and nothing is written."""
+    (suite / "pytest.ini").write_text(f"[pytest]\naddopts = {options}\n")
+    for name in ("first", "second"):
+        (suite / f"tasks/{name}.yaml").write_text(WRONG_TASK)
+    before = sorted(path for path in suite.rglob("*"))
+    done = agentbench("validate")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "2 tasks, 2 wrong files")
+    assert done.stdout.count("unknown key 'promt'") == 2
+    assert sorted(path for path in suite.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("conftest", "status", "said"),
+    [
+        ("raise KeyboardInterrupt", 130, "agentbench: interrupted\n"),
+        (BREAKS_OFF.format("KeyboardInterrupt"), 130, "agentbench: interrupted\n"),
+        (
+            BREAKS_OFF.format("pytest.exit.Exception('enough')"),
+            2,
+            "agentbench: pytest was ended before all was collected: enough\n",
+        ),
+        (
+            "raise SystemExit(3)",
+            2,
+            "agentbench: a conftest.py or a plugin ended pytest: exit 3\n",
+        ),
+    ],
+)
+def test_broken_off(
+    agentbench: Agentbench, suite: Path, conftest: str, status: int, said: str
+) -> None:
+    """What was not collected to its end is not called well: there may be more."""
+    (suite / "conftest.py").write_text(conftest)
+    done = agentbench("validate")
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", said)
+
+
+def test_a_reader_that_has_enough(suite: Path) -> None:
+    """Where nobody reads the output any more, there is no traceback."""
+    command = f"{sys.executable} -m pytest_agentbench.cli validate | :"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        cwd=suite,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (141, "", "")
+
+
+def test_names_that_are_no_text(agentbench: Agentbench, suite: Path) -> None:
+    """A file whose name is no UTF-8 is told, in JSON too."""
+    name = os.fsdecode(b"tasks/b\xff.yaml")
+    (suite / name).write_text(WRONG_TASK)
+    assert "tasks/b\\xff.yaml:1:1: " in agentbench("validate").stdout
+    (problem,) = json.loads(agentbench("validate", "--json").stdout)["problems"]
+    assert "unknown key 'promt'" in problem
+
+
+def test_a_sandbox_that_is_not_known(agentbench: Agentbench, suite: Path) -> None:
+    """It is the command that is wrong, and no task."""
+    assert suite.is_dir()
+    done = agentbench("validate", "--run", "--sandbox=bubblewarp")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "unknown sandbox 'bubblewarp'; did you mean 'bubblewrap'?" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(suite: Path, tmp_path: Path, number: signal.Signals) -> None:
+    """Proofs that are interrupted end at once, with all of their processes and directories."""
+    (suite / "tasks/slow.yaml").write_text(
+        "prompt: p\n"
+        f"oracles: [{{run: 'touch {tmp_path}/began; sleep 300'}}]\n"
+        "sandbox: {driver: local}\n"
+    )
+    room = tmp_path / "room"
+    room.mkdir()
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTIBLE, "validate", "--run", "tasks/slow.yaml"],
+        cwd=suite,
+        env={**environment, "TMPDIR": str(room)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (tmp_path / "began").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    assert process.communicate(timeout=30) == ("", "agentbench: interrupted\n")
+    assert process.returncode == 130
+    assert [one.name for one in room.iterdir() if "slots" not in one.name] == []
 
 
 def test_python_tests_are_left_alone(agentbench: Agentbench, suite: Path) -> None:
@@ -176,6 +313,23 @@ def test_refused_by_another_oracle(agentbench: Agentbench, suite: Path) -> None:
     assert agentbench("validate", "--run", "tasks/other.yaml").returncode == 0
 
 
+def test_refused_before_its_oracle_was_run(agentbench: Agentbench, suite: Path) -> None:
+    """An oracle that is not run for want of what it needs has refused nothing."""
+    require("bubblewrap")
+    (suite / "tasks/chain.yaml").write_text(
+        "prompt: p\n"
+        "oracles: [{run: test -e a, name: first}, {run: 'true', name: second, needs: [first]}]\n"
+        "solution: {files: {a: ''}}\n"
+        "controls: [{name: none, files: {b: ''}, fails: second}]\n"
+    )
+    done = agentbench("validate", "--run", "--json", "tasks/chain.yaml")
+    assert done.returncode == 1
+    assert proofs(done)["chain"]["control none"] == (
+        "wrong",
+        "second is not run; refused by first",
+    )
+
+
 def test_fickle_oracle(agentbench: Agentbench, suite: Path) -> None:
     """An oracle that does not say the same each time is found, though the verdict is the same."""
     require("bubblewrap")
@@ -222,6 +376,44 @@ def test_without_walls(agentbench: Agentbench, suite: Path) -> None:
         "nothing isolates in this sandbox",
     )
     assert found["add"]["reference"][0] == "ok"
+
+
+def test_where_nothing_isolates(agentbench: Agentbench, suite: Path, tmp_path: Path) -> None:
+    """Without bubblewrap, what needs walls is unproven, and the answers are tried all the same."""
+    assert suite.is_dir()
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("git", "sh"):
+        (tools / name).symlink_to(shutil.which(name) or "")
+    done = agentbench("validate", "--run", "--json", path=str(tools))
+    assert done.returncode == 0, done.stdout
+    for name in ("add", "greet"):
+        found = proofs(done)[name]
+        assert found["reference"] == found["noop"] == ("ok", "")
+        assert found["hidden from agents"][0] == found["limits"][0] == "unproven"
+
+
+def test_the_projects_own_settings_count(agentbench: Agentbench, suite: Path) -> None:
+    """The driver of the ini file is the one that is tried, as in a session."""
+    (suite / "pytest.ini").write_text(
+        "[pytest]\nagentbench_tasks = tasks\nagentbench_sandbox = local\n"
+    )
+    found = proofs(agentbench("validate", "--run", "--json"))
+    assert found["add"]["hidden from agents"] == ("unproven", "nothing isolates in this sandbox")
+    assert found["add"]["limit time"] == ("ok", "")
+
+
+def test_another_experiment(agentbench: Agentbench, suite: Path) -> None:
+    """The experiment that is named is the one whose defaults hold."""
+    (suite / "experiments").mkdir()
+    (suite / "experiments/walled.yaml").write_text(
+        "variants: {a: {agent: noop}}\ndefaults: {sandbox: {driver: local}}\n"
+    )
+    done = agentbench("validate", "--run", "--json", "--experiment=walled")
+    assert proofs(done)["add"]["hidden from agents"][0] == "unproven"
+    done = agentbench("validate", "--experiment=waled")
+    assert done.returncode == 2
+    assert "unknown experiment 'waled'; did you mean 'walled'?" in done.stderr
 
 
 def test_an_oracle_in_plain_sight(agentbench: Agentbench, suite: Path, tmp_path: Path) -> None:

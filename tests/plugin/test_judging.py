@@ -192,9 +192,13 @@ def test_a_hidden_verdict_leaves_nothing_outside(
     """``reveal: verdict``: names, passed and scores; the run directory keeps the rest."""
     project.write(
         "conftest.py",
-        "def pytest_runtest_logreport(report):\n"
-        "    with open('all.log', 'a') as file:\n"
-        "        print(report.longreprtext, report.sections, report.user_properties, file=file)\n",
+        "class Log:\n"
+        "    def pytest_runtest_logreport(self, report):\n"
+        "        with open('all.log', 'a') as file:\n"
+        "            print(report.longreprtext, report.sections, vars(report), file=file)\n"
+        "def pytest_configure(config):\n"
+        "    if not hasattr(config, 'workerinput'):\n"
+        "        config.pluginmanager.register(Log())\n",
     )
     project.write("all.log", "")
     shell(project, "touch done")
@@ -443,3 +447,34 @@ def test_what_decides_is_in_the_digest_and_what_is_shown_is_not(project: Project
         digests[name] = project.records()["one[v-r1]"]["digests"]["trial"]
     assert digests.pop("reveal") == digests["same"]
     assert len(set(digests.values())) == len(digests)
+
+
+def test_details_are_in_the_record_alone(project: Project, workers: tuple[str, ...]) -> None:
+    """What would have been right is in the record, and in no report, whatever ``reveal`` says."""
+    shell(project, "echo 41")
+    project.write("all.log", "")
+    task(
+        project,
+        "open",
+        "reveal: full\noracles:\n"
+        "  - answer: {number: 8215042}\n"
+        "  - python: checks:judge\n"
+        "    assets:\n"
+        "      files:\n"
+        "        checks.py: |\n"
+        "          def judge(context):\n"
+        "              deep = []\n"
+        "              for _ in range(800):\n"
+        "                  deep = [deep]\n"
+        "              return {'score': 0, 'reason': 'no', 'details': {\n"
+        "                  'want': 8215042, 'huge': 10**4000, 'deep': deep, 'odd': 'a\\ud800'}}\n",
+    )
+    result = project.run(*NOISY, "-k", "open", *workers)
+    result.assert_outcomes(failed=1)
+    assert "8215042" not in outside(project, result)
+    rows = oracles(project, "open")
+    assert rows["answer"]["details"] == {"answer": "41", "expected": "8215042"}
+    details = rows["python"]["details"]
+    assert (details["want"], details["huge"]) == (8215042, "[a number of 13288 bits]")
+    assert details["odd"] == "a\\ud800"
+    assert "nested deeper than 20 levels" in str(details["deep"])

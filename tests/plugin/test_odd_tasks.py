@@ -68,19 +68,25 @@ def test_every_odd_file_is_an_error_of_its_own(project: Project, workers: tuple[
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
 
 
-def test_what_is_no_file_is_not_waited_for(project: Project) -> None:
-    """Pipes, sockets, devices and directories with the name of a task file hold nothing up."""
+@pytest.mark.parametrize("configured", ["", "agentbench_tasks = tasks\n"])
+def test_what_is_no_file_is_not_waited_for(project: Project, configured: str) -> None:
+    """Pipes, sockets, devices and circles hold nothing up, and hide no task's own files."""
+    project.write("pytest.ini", f"[pytest]\nagentbench_sandbox = local\n{configured}")
+    project.write("tasks/own.yaml", OK + "workspace: own\nsolution: {files: {a: b}}\n")
+    project.write("tasks/own/test_own.py", "def test_own(): assert False\n")
     tasks = project.pytester.path / "tasks"
-    os.mkfifo(tasks / "pipe.task.yaml")
-    os.mkfifo(tasks / "pipe.yaml")
+    for name in ("pipe.yaml", "pipe.task.yaml", "deeper/pipe.yaml"):
+        (tasks / name).parent.mkdir(exist_ok=True)
+        os.mkfifo(tasks / name)
     with chdir(tasks), socket.socket(socket.AF_UNIX) as bound:
         bound.bind("bound.task.yaml")
     (tasks / "zero.task.yaml").symlink_to("/dev/zero")
+    (tasks / "zero.yaml").symlink_to("/dev/zero")
     (tasks / "round.task.yaml").symlink_to("round.task.yaml")
     (tasks / "gone.task.yaml").symlink_to("nowhere")
     (tasks / "directory.task.yaml").mkdir()
-    result = project.run()
-    result.assert_outcomes(passed=2)
+    result = project.pytester.runpytest_subprocess("-p", "no:cacheprovider", timeout=60)
+    result.assert_outcomes(passed=3)
 
 
 def test_one_id_in_several_files(project: Project, workers: tuple[str, ...]) -> None:

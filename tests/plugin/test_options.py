@@ -189,6 +189,17 @@ REFUSED = {
         "--agentbench-set=options.effort=high: the variant 'reference' (agent reference) cannot"
         " take it: unknown option 'effort'. Try: --agentbench-variant, to choose variants that can"
     ),
+    "--agentbench-set=options.effort.a.b=[1,2]": (
+        "--agentbench-set=options.effort.a.b=[1,2]: the variant 'reference' (agent reference)"
+        " cannot take it: unknown option 'effort'. Try: --agentbench-variant, to choose variants"
+        " that can"
+    ),
+    "--agentbench-variant=": (
+        "--agentbench-variant=: the value is empty. Try: a value, or leave the option out"
+    ),
+    "--agentbench-set=": (
+        "--agentbench-set=: the value is empty. Try: a value, or leave the option out"
+    ),
     "--agentbench-repeats=x": "--agentbench-repeats=x: 'repeats' must be a whole number, not text",
     "--agentbench-repeats=2 --agentbench-set=repeats=3": (
         "repeats is set twice on the command line: by --agentbench-repeats=2 and by"

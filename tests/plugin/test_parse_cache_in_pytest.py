@@ -10,6 +10,7 @@ import pytest
 from projects import Project
 from pytest_agentbench.taskfiles import cachefile
 from pytest_agentbench.taskfiles.cachefile import CacheFile, Kept, digest_of
+from requirements import require
 
 FILLER = "# " + "x" * cachefile.WORTH_BYTES + "\n"
 TASK = FILLER + 'id: written\nprompt: Do it.\noracles: [{run: ["true"]}]\n'
@@ -84,3 +85,30 @@ def test_nothing_is_kept_without_task_files(pytester: pytest.Pytester, cache: Pa
     pytester.makepyfile("def test_one():\n    pass\n")
     pytester.runpytest_subprocess("-q").assert_outcomes(passed=1)
     assert not cache.parent.exists()
+
+
+def test_no_agent_sees_the_cache(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was parsed holds the oracles: it is hidden also below what a task shows."""
+    require("bubblewrap")
+    shown = tmp_path / "shown"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(shown / "cache"))
+    shown.mkdir()
+    (shown / "tool").touch()
+    word = "tell-no-agent"
+    project.write("pytest.ini", "[pytest]\n")
+    project.write(
+        "agentbench.yaml",
+        "variants:\n  spy:\n    agent: command\n"
+        f"    options: {{run: 'ls {shown} > seen; cat $(find {shown} -type f) >> seen'}}\n",
+    )
+    project.write(
+        "tasks/one.task.yaml",
+        f"{FILLER}id: one\nprompt: Look.\nsandbox: {{read_only: ['{shown}']}}\n"
+        f"oracles: [{{run: 'grep -qx tool seen && ! grep -q {word} seen'}}]\n",
+    )
+    for _ in range(2):
+        project.run("tasks/one.task.yaml").assert_outcomes(passed=1)
+    (kept,) = (shown / "cache" / "pytest-agentbench" / "parsed").iterdir()
+    assert word in kept.read_text()

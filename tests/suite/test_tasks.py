@@ -6,6 +6,7 @@ fails measures something else.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -35,6 +36,7 @@ STATED = {
     "fix-packaging": Stated("metadata", "test_command"),
     "fix-pagination": Stated("hidden-tests", "test_number_of_pages[20-10-2]"),
     "incident-log": Stated("findings", "$.failed_requests: 7 was expected"),
+    "peak-sessions": Stated("number", "28"),
     "port-awk": Stated("same-output", "not passed: notes, no bytes known"),
     "refactor-receipts": Stated("behaviour", "test_refund_is_unchanged"),
     "regex-clock": Stated("examples", "test_refuses[24:00]"),
@@ -109,3 +111,29 @@ def test_wrong_answers_fail_for_the_stated_reason(repository: Path, tmp_path: Pa
         refusing = [row for row in found[task].oracles if not row.passed]
         assert [row.name for row in refusing] == [stated.oracle], task
         assert stated.words in refusing[0].reason, task
+
+
+def test_everything_is_proved(repository: Path) -> None:
+    """Solutions, doing nothing, and the tasks' own controls: everything that can be tried is."""
+    require("bubblewrap")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest_agentbench.cli", "validate", "--run", "--json", "tasks"],
+        cwd=repository,
+        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    tasks = {task["id"]: task["proofs"] for task in json.loads(done.stdout)["tasks"]}
+    assert set(tasks) == set(STATED)
+    controls = [one["what"] for proofs in tasks.values() for one in proofs]
+    assert controls.count("control too-much") == 3
+    unproven = {
+        (one["what"], one["detail"])
+        for proofs in tasks.values()
+        for one in proofs
+        if one["status"] != "ok"
+    }
+    assert unproven == {("controls", "there are none")}

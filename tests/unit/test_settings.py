@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.errors import UsageError
-from pytest_agentbench.settings import OPTIONS, Assignment, Settings, read_settings
+from pytest_agentbench.options import OPTIONS
+from pytest_agentbench.settings import Assignment, Settings, read_settings, user_cache
 
 ROOT, HERE = Path("/project"), Path("/project/sub")
 
@@ -156,6 +157,20 @@ def test_settings_of_both_sources_are_kept_apart() -> None:
         ({"sample": "0"}, {}, "--agentbench-sample: '0' is no whole number above 0"),
         ({"sample": "2.5"}, {}, "--agentbench-sample: '2.5' is no whole number above 0"),
         ({"label": "a\nb"}, {}, "--agentbench-label: a label is one line that can be printed"),
+        *(
+            (
+                typed,
+                {},
+                f"--agentbench-{name}=: the value is empty. Try: a value, or leave the option out",
+            )
+            for name, typed in (
+                ("variant", {"variant": ["a", ""]}),
+                ("set", {"set": [""]}),
+                ("agent", {"agent": ""}),
+                ("results", {"results": ""}),
+                ("label", {"label": ""}),
+            )
+        ),
         ({"label": "  "}, {}, "--agentbench-label: a label is one line that can be printed"),
         (
             {"label": "x" * 201},
@@ -171,3 +186,35 @@ def test_what_means_nothing_is_refused(
     with pytest.raises(UsageError) as caught:
         read(typed, ini)
     assert str(caught.value) == expected
+
+
+def test_a_truth_value_that_is_none_is_refused() -> None:
+    """The message says which key of the ini file it is."""
+
+    def ini(key: str) -> object:
+        if key == "agentbench_include_skipped":
+            raise ValueError("invalid truth value 'maybe'")
+        return ""
+
+    with pytest.raises(UsageError) as caught:
+        read_settings(ROOT, HERE, chosen={}, ini=ini, task_directories=None)
+    assert str(caught.value) == (
+        "agentbench_include_skipped of the ini file: invalid truth value 'maybe'."
+        " Try: true or false"
+    )
+
+
+@pytest.mark.parametrize(
+    ("variables", "place"),
+    [
+        ({"XDG_CACHE_HOME": "/c", "HOME": "/h"}, "/c/pytest-agentbench"),
+        ({"XDG_CACHE_HOME": "", "HOME": "/h"}, "/h/.cache/pytest-agentbench"),
+        ({"XDG_CACHE_HOME": "here", "HOME": "/h"}, "/h/.cache/pytest-agentbench"),
+        ({"HOME": "/h"}, "/h/.cache/pytest-agentbench"),
+        ({"XDG_CACHE_HOME": "here", "HOME": "here"}, None),
+        ({}, None),
+    ],
+)
+def test_the_cache_of_a_user(variables: dict[str, str], place: str | None) -> None:
+    """Only absolute places count: relative ones would be others in each directory."""
+    assert user_cache(variables) == (None if place is None else Path(place))

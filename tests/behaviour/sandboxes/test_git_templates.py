@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -271,13 +272,9 @@ def test_a_repository_behind_a_url_is_asked_without_its_history(
     area: WorkArea, source: Path, tmp_path: Path
 ) -> None:
     """Through a real transport a branch, a tag and a commit are found, and one commit fetched."""
-    helper = tmp_path / "ssh"
-    helper.write_text('#!/bin/sh\nshift $(($# - 1))\nexec sh -c "$1"\n')
-    helper.chmod(0o755)
     first = git(source, "rev-parse", "v1").strip()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GIT_SSH", str(helper))
-        patch.setenv("GIT_SSH_VARIANT", "simple")
+        ssh_of(patch, tmp_path)
         sources = GitSources(Git(area), Pins(None))
         for ref, expected in (("v2", SECRET), ("main", SECRET), ("HEAD", SECRET), (first, "a - b")):
             directory = area.fresh("template")
@@ -292,6 +289,133 @@ def test_a_repository_behind_a_url_is_asked_without_its_history(
         " did you mean 'main'?. Try: one of: main, other, v1, v2;"
         " of a commit behind a URL, all digits of its id"
     )
+
+
+def ssh_of(patch: pytest.MonkeyPatch, directory: Path) -> str:
+    """A transport to this very machine; returns the URL's beginning."""
+    helper = directory / "ssh"
+    helper.write_text('#!/bin/sh\nshift $(($# - 1))\nexec sh -c "$1"\n')
+    helper.chmod(0o755)
+    patch.setenv("GIT_SSH", str(helper))
+    patch.setenv("GIT_SSH_VARIANT", "simple")
+    return "ssh://host.invalid"
+
+
+@pytest.mark.parametrize("ref", ["v1", "commit"])
+@pytest.mark.parametrize("how", ["home", "file", "variables"])
+def test_the_users_own_configuration_helps_and_does_not_hinder(
+    area: WorkArea,
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+    ref: str,
+) -> None:
+    """Rewritten URLs count, wherever they are set; hooks and refused bare repositories do not."""
+    base = ssh_of(monkeypatch, tmp_path)
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    for name in ("reference-transaction", "post-checkout", "pre-auto-gc"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+        (hooks / name).chmod(0o755)
+    settings = {
+        f"url.{base}/.insteadOf": "https://mirror.invalid/",
+        "safe.bareRepository": "explicit",
+        "core.hooksPath": str(hooks),
+        "core.autocrlf": "true",
+    }
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    if how == "variables":
+        monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(settings)))
+        for number, (name, value) in enumerate(settings.items()):
+            monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", name)
+            monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+    else:
+        file = tmp_path / (".gitconfig" if how == "home" else "elsewhere")
+        for name, value in settings.items():
+            git(tmp_path, "config", "--file", str(file), name, value)
+        if how == "file":
+            monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(file))
+    if ref == "commit":
+        ref = git(source, "rev-parse", "v1").strip()
+    directory = area.fresh("template")
+    made = GitSource(f"https://mirror.invalid{source}", ref)
+    asyncio.run(GitSources(Git(area), Pins(None)).export(made, directory, where="fix"))
+    assert (directory / "calc.py").read_bytes() == b"def add(a, b):\n    return a - b\n"
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://erika:SECRET@127.0.0.1:9/a", "https://127.0.0.1:9/a"),
+        ("https://SECRET@127.0.0.1:9/a", "https://127.0.0.1:9/a"),
+        ("https://erika:SE@SECRET@127.0.0.1:9/a", "https://127.0.0.1:9/a"),
+        ("https://erika:SE/SECRET@127.0.0.1:9/a", "https://127.0.0.1:9/a"),
+        ("https://127.0.0.1:9/a?token=SECRET", "https://127.0.0.1:9/a?..."),
+        ("https://127.0.0.1:9/@scope/a", "https://127.0.0.1:9/@scope/a"),
+        ("https://[::1]:9/@scope/a", "https://[::1]:9/@scope/a"),
+    ],
+)
+@pytest.mark.parametrize("ref", ["main", "a" * 40])
+def test_no_credentials_are_told_or_stored(
+    area: WorkArea, tmp_path: Path, url: str, shown: str, ref: str
+) -> None:
+    """Neither in messages, those of git included, nor in the file of commits."""
+    pins = tmp_path / "commits.json"
+    with pytest.raises(SetupError) as caught:
+        asyncio.run(
+            GitSources(Git(area), Pins(pins)).export(
+                GitSource(url, ref), area.fresh("template"), where="fix"
+            )
+        )
+    told = str(caught.value)
+    assert f"{shown} cannot be read" in told or f"cannot be fetched from {shown}: " in told
+    stored = pins.read_text() if ref != "main" else ""
+    assert "SECRET" not in told + stored
+    assert "erika" not in told + stored
+
+
+def test_a_file_url_without_a_path_is_not_the_working_directory(
+    build: Build, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever pytest was started in, it is not what the task asked for."""
+    monkeypatch.chdir(source)
+    assert "file:// cannot be read" in refusal(build, Workspace(git=GitSource("file://")))
+
+
+def test_another_query_is_another_repository(area: WorkArea, tmp_path: Path) -> None:
+    """What is not stored of a URL still tells two of them apart."""
+    pins = tmp_path / "commits.json"
+    for query in ("repo=one", "repo=two"):
+        with pytest.raises(SetupError):
+            asyncio.run(
+                GitSources(Git(area), Pins(pins)).export(
+                    GitSource(f"https://127.0.0.1:9/a?{query}", "a" * 40),
+                    area.fresh("template"),
+                    where="fix",
+                )
+            )
+    assert len(json.loads(pins.read_text())) == 2
+    assert "repo=" not in pins.read_text()
+
+
+def test_no_home_directory_is_told_or_stored(
+    area: WorkArea, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repository of the user's own is called by a path that names nobody."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    pins = tmp_path / "commits.json"
+    sources = GitSources(Git(area), Pins(pins))
+    asyncio.run(sources.export(GitSource(str(source), "v1"), area.fresh("template"), where="fix"))
+    assert list(json.loads(pins.read_text())) == ["~/source-of-all v1"]
+    with pytest.raises(SetupError) as caught:
+        asyncio.run(
+            sources.export(GitSource(str(source), "v3"), area.fresh("template"), where="fix")
+        )
+    assert "'v3' is no branch, tag or commit of ~/source-of-all" in str(caught.value)
 
 
 def test_a_branch_that_moves_is_pinned(area: WorkArea, source: Path, tmp_path: Path) -> None:

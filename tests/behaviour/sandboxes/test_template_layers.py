@@ -214,9 +214,17 @@ def test_other_line_ends_are_an_error_that_says_so(workshop: Workshop) -> None:
             b"--- /dev/null\n+++ b/link/x\n@@ -0,0 +1 @@\n+x\n",
             "affected file 'link/x' is beyond a symbolic link",
         ),
-        (b"", 'No valid patches in input (allow with "--allow-empty")'),
+        (
+            b"--- /dev/null\n+++ /etc/x\n@@ -0,0 +1 @@\n+x\n",
+            "the path '/etc/x' is absolute",
+        ),
+        (
+            b'--- "/etc/x"\t2000-01-01\n+++ "/etc/x"\t2000-01-01\n@@ -1 +1 @@\n-a\n+b\n',
+            "the path '/etc/x' is absolute",
+        ),
+        (b"", "No valid patches in input"),
     ],
-    ids=["context", "missing", "dots", "git", "link", "empty"],
+    ids=["context", "missing", "dots", "git", "link", "absolute", "quoted", "empty"],
 )
 def test_a_patch_that_does_not_apply_is_an_error(
     workshop: Workshop, patch: bytes, said: str

@@ -185,10 +185,10 @@ def test_wrong_steps_say_what_is_wrong(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "give either `steps` (for every task) or `tasks` (steps by task id)"),
+        ({}, "needs either `steps` (for every task) or `tasks` (steps by task id)"),
         (
             {"steps": [], "tasks": {}},
-            "give either `steps` (for every task) or `tasks` (steps by task id)",
+            "needs either `steps` (for every task) or `tasks` (steps by task id)",
         ),
         (
             {"steps": [], "default": []},

@@ -52,9 +52,13 @@ def test_an_agent_that_never_worked() -> None:
     """Not started, not executable, crashed without a change, surviving: four errors."""
     said = Output(b"a\nlast words\n", total=13)
     missing = Completed(None, 0.0, launch_error="no such file")
-    assert fault(missing) == "agent_launch: agent command: no such file"
+    advice = (
+        ". Try: its absolute path, and sandbox.read_only to show a program that is not below"
+        " /usr: no sandbox has your PATH"
+    )
+    assert fault(missing) == f"agent_launch: agent command: no such file{advice}"
     assert fault(Completed(127, 0.0, stderr=said)) == (
-        "agent_launch: agent command: could not be executed (exit 127): last words"
+        f"agent_launch: agent command: could not be executed (exit 127): last words{advice}"
     )
     assert fault(Completed(1, 0.0)) == (
         "agent_crash: agent command: exited with 1 and changed nothing: no output"

@@ -37,6 +37,8 @@ VARIANT = Variant("codex-skill", "codex", model="gpt-5", options={"secret": "s"}
         ),
         ("{% set task = {'x': 1} %}{{ task.x }}", "1"),
         ("{{ range(3) | list }}", "[0, 1, 2]"),
+        ("{{ 1.5 }} {{ none }} {{ true }} {{ {'a': 1} }}", "1.5 None True {'a': 1}"),
+        ("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(task.id) }}", "<fix>"),
     ],
 )
 def test_what_a_template_makes(template: str, expected: str) -> None:
@@ -93,6 +95,18 @@ def test_what_no_task_can_mend_is_found_at_once(template: str, expected: tuple[i
         ("{{ task.prompt.split('x')[5] }}", "the prompt template fails for this task: "),
         ("{{ task.prompt.__class__.mro() }}", "the prompt template fails for this task: access to"),
         ("{{ range(9999999) | list }}", "the prompt template fails for this task: Range too big"),
+        (
+            "{{ task.tags | map('upper') }}",
+            "the prompt template prints a generator, which is no text",
+        ),
+        (
+            "{{ task.prompt.upper }}",
+            "the prompt template prints a builtin_function_or_method, which is no text",
+        ),
+        ("{{ task }}", "the prompt template prints a task, which is no text"),
+        ("{{ self }}", "the prompt template prints a templatereference, which is no text"),
+        ('a{{ "\\0" }}', "the prompt template makes a text with a NUL character"),
+        ('{{ "\\ud800" }}', "the prompt template makes half of a surrogate pair"),
     ],
 )
 def test_what_fails_for_one_task_says_so(template: str, expected: str) -> None:

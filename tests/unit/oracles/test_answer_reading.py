@@ -42,6 +42,10 @@ from pytest_agentbench.oracles.answer_reading import (
         ("_42_", "42"),
         ("x2 is 7", "7"),
         ("on 2024-01-05", "5"),
+        ("in 2024 300 people", "300"),
+        ("7, 100", "100"),
+        ("**-5**", "-5"),
+        ("0 is it", "0"),
     ],
 )
 def test_the_last_number_is_found(text: str, number: str) -> None:
@@ -70,6 +74,19 @@ def test_the_last_number_is_found(text: str, number: str) -> None:
         "1e1000",
         "9" * 401,
         "7 or v 1.2.3",
+        "1_000",
+        "1 000",
+        "1 000 000",
+        "1\u00a0000",
+        "12'345",
+        "0x10",
+        "0b1",
+        "10\u2075",
+        "1\u00bd",
+        "\u00b15",
+        "--5",
+        "+-5",
+        "2**10",
     ],
 )
 def test_what_is_no_plain_number(text: str) -> None:
@@ -125,6 +142,9 @@ def test_numbers_are_read_as_they_are_printed(number: object) -> None:
         "I think it is this one.\n\nB",
         "A) Rome\nB) Paris\nAnswer: B",
         "The answer is B. So: answer = B",
+        "Answer: B and I am sure",
+        "Answer: B, A is wrong",
+        "Answer: B, or a city",
     ],
 )
 def test_letters_that_are_chosen(text: str) -> None:
@@ -153,7 +173,20 @@ def test_texts_that_choose_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["A\nB", "A) Rome\nB) Paris", "The answer is A. No: the answer is B."]
+    "text",
+    [
+        "A\nB",
+        "A) Rome\nB) Paris",
+        "The answer is A. No: the answer is B.",
+        "Answer: A or B",
+        "Answer: A, B",
+        "Answer: A/B",
+        "Answer: (A) and (B)",
+        "Answer: **A** or **B**",
+        "(a) or (b)",
+        "A), B)",
+        "the answer is A and/or option B",
+    ],
 )
 def test_ambiguous_choices(text: str) -> None:
     """Two letters are two letters, whichever comes last."""
@@ -177,6 +210,9 @@ def test_ambiguous_choices(text: str) -> None:
         "1.1",
         "-",
         "B ",
+        "A or ",
+        "answer is A, ",
+        "1 000 ",
     ],
 )
 def test_hostile_texts_come_to_an_end(piece: str) -> None:

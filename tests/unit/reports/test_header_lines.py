@@ -25,8 +25,8 @@ def test_all_that_is_out_of_the_ordinary_is_told() -> None:
         planned("b", "codex", suites=("rows",)),
         planned("c", "codex", suites=("rows",), deselected="deselected"),
     ]
-    trials[0] = trials[0].model_copy(update={"sandbox": "bubblewrap", "excluded": "platform: no"})
-    trials[2] = trials[2].model_copy(update={"excluded": "skip: broken"})
+    trials[0] = replace(trials[0], sandbox="bubblewrap", excluded="platform: no")
+    trials[2] = replace(trials[2], excluded="skip: broken")
     plan = Plan(trials=trials, suites=["smoke", "rows", "none"], gates=["smoke", "add"])
     experiment = replace(EXPERIMENT, baseline="codex")
     first, *others = header_lines(plan, experiment, label="night\x1b[31m")

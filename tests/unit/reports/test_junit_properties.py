@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 from hypothesis import given
@@ -12,7 +13,7 @@ from rows import planned, recorded, records
 
 def test_what_is_known_is_told_flat() -> None:
     """Names and texts, in a fixed order."""
-    trial = planned("fix", "codex", 2).model_copy(update={"model": "gpt-5"})
+    trial = replace(planned("fix", "codex", 2), model="gpt-5")
     record = recorded(
         trial,
         Reason.ORACLE,

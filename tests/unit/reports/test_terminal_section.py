@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
@@ -174,7 +175,7 @@ def test_suites_that_differ_in_completeness_say_so() -> None:
     """A partial suite is told apart from a complete one, and why; an empty one has no row."""
     plan, records = suites("smoke", "rows", "nightly")
     trials = [trial if trial.task != "row-2" else
-              trial.model_copy(update={"deselected": "deselected (-k 'not row-2')"})
+              replace(trial, deselected="deselected (-k 'not row-2')")
               for trial in plan.trials]  # fmt: skip
     shown = text(section(plan.model_copy(update={"trials": trials}), records[:6]))
     assert (

@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from pytest_agentbench.sandboxes.workspace import (
     apply_changes,
     build_template,
     copy_template,
+    list_template,
 )
 
 HANG_S = 20.0
@@ -199,3 +201,17 @@ def test_a_small_change_of_a_long_file_is_shown_in_its_place(tmp_path: Path) -> 
         "@@ -49998,7 +49998,7 @@\n 3\n 4\n 5\n-6\n+changed\n 0\n 1\n 2\n"
         "@@ -50008,7 +50008,7 @@\n 6\n 0\n 1\n-2\n+too\n 3\n 4\n 5\n"
     )
+
+
+def test_what_never_had_lines_is_counted_as_none(tmp_path: Path) -> None:
+    """A removed symlink or empty directory leaves no line unknown; a binary file does."""
+    template = template_of(tmp_path, text=b"one\n", binary=b"\0")
+    (template.directory / "link").symlink_to("text")
+    (template.directory / "empty").mkdir()
+    template = replace(template, manifest=list_template(template.directory, where="here").entries)
+    left = left_of(template, tmp_path)
+    for name in ("text", "binary", "link"):
+        (left / name).unlink()
+    (left / "empty").rmdir()
+    counted = count_lines(template, compare(template.manifest, left))
+    assert counted.lines == {b"text": (0, 1), b"link": (0, 0), b"empty": (0, 0)}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import cycle
 
 import pytest
@@ -219,7 +220,7 @@ def test_what_was_never_collected_makes_every_suite_partial() -> None:
 def test_a_suites_interval_lets_tasks_share_luck() -> None:
     """Three repeats of twenty tasks are worth twenty trials in a suite too."""
     plan = matrix([f"t{number}" for number in range(20)], repeats=3)
-    trials = [trial.model_copy(update={"suites": ["s"]}) for trial in plan.trials]
+    trials = [replace(trial, suites=("s",)) for trial in plan.trials]
     rollup = roll_up(Plan(trials=trials, suites=["s"]), map(recorded, trials))
     (tally,) = rollup.suites[0].variants
     assert (tally.of_scored.low, tally.of_scored.high) == wilson(1, 20)
@@ -290,7 +291,7 @@ def test_no_trial_drops_out_of_a_denominator(
 ) -> None:
     """Whatever happened, the outcomes of each group sum to what was planned of it."""
     trials = [
-        trial.model_copy(update={"deselected": "-k" if out else None})
+        replace(trial, deselected="-k" if out else None)
         for trial, out in zip(
             matrix(
                 [f"t{number}" for number in range(tasks)],

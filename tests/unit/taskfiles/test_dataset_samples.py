@@ -141,6 +141,13 @@ def test_choices_that_make_no_sense(project: Path, dataset: str, expected: str) 
     assert problems_of(project, dataset, levels(easy=3, hard=2)) == [f"t.yaml:3: {expected}"]
 
 
+def test_a_sample_of_one_row_has_its_own_words(project: Path) -> None:
+    """One row is not several."""
+    assert problems_of(project, "sample: 2", levels(easy=1)) == [
+        "t.yaml:3: sample of 2, but there is 1 row"
+    ]
+
+
 def test_command_line_sample(project: Path) -> None:
     """At most so many rows are taken, by the ranks of the file's own sample, in its stead."""
     rows = levels(easy=30)

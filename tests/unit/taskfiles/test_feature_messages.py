@@ -241,7 +241,7 @@ tasks/t.yaml:3:28: unknown reveal 'ful'; did you mean 'full'?
     "control-empty": (
         OK + "controls: [{}, {files: {a: b}}, {patch: a, run: b, fails: run}]\n",
         """
-tasks/t.yaml:3:12: a control has one of: copy, files, patch, run
+tasks/t.yaml:3:12: a control has one of: copy, files, patch, run, or a 'final'
   3 | controls: [{}, {files: {a: b}}, {patch: a, run: b, fails: run}]
     |            ^
 tasks/t.yaml:3:12: a control needs 'fails': the oracle that must refuse it
@@ -250,7 +250,7 @@ tasks/t.yaml:3:12: a control needs 'fails': the oracle that must refuse it
 tasks/t.yaml:3:16: a control needs 'fails': the oracle that must refuse it
   3 | controls: [{}, {files: {a: b}}, {patch: a, run: b, fails: run}]
     |                ^
-tasks/t.yaml:3:33: a control has one of: copy, files, patch, run
+tasks/t.yaml:3:33: a control has one of: copy, files, patch, run, or a 'final'
   3 | controls: [{}, {files: {a: b}}, {patch: a, run: b, fails: run}]
     |                                 ^
 """,
@@ -400,10 +400,18 @@ tasks/t.yaml:3:37: 'a.patch' and the workspace 'workspace' overlap: the agent wo
     |                                     ^
 """,
     ),
+    "solution-command": (
+        OK + "solution: {run: 'echo 42 > a.txt'}\n",
+        """
+tasks/t.yaml:3:17: 'run' is the path of a script here, and there is none at 'echo 42 > a.txt'. Try: put the command into a file
+  3 | solution: {run: 'echo 42 > a.txt'}
+    |                 ^
+""",
+    ),
     "solution-many": (
         OK + "solution: {patch: a, copy: b}\n",
         """
-tasks/t.yaml:3:11: a solution has one of: copy, files, patch, run
+tasks/t.yaml:3:11: a solution has one of: copy, files, patch, run, or a 'final'
   3 | solution: {patch: a, copy: b}
     |           ^
 """,
@@ -592,7 +600,7 @@ tasks/t.yaml:7:13: 'python' needs 'assets' beside it: the module lies there
 tasks/t.yaml:8:14: there is no function 'run'; known: none
   8 |   - {python: 'check:run', assets: {files: {check.py: ''}}, reprot: 1}
     |              ^
-tasks/t.yaml:8:60: unknown key 'reprot'; known: options
+tasks/t.yaml:8:60: unknown key 'reprot'; known: options; of all oracles: name, advisory, needs, timeout, network, reveal, weight, required, pass_at, assets
   8 |   - {python: 'check:run', assets: {files: {check.py: ''}}, reprot: 1}
     |                                                            ^
 """,

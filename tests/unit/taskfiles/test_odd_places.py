@@ -324,6 +324,11 @@ def memory(place: Path) -> None:
     place.symlink_to("/proc/self/mem")
 
 
+def below_a_file(place: Path) -> None:
+    place.parent.rmdir()
+    place.parent.write_text("x")
+
+
 NO_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe": (os.mkfifo, "is no regular file"),
     "socket": (bind, "is no regular file"),
@@ -339,7 +344,7 @@ NO_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "gone": (lambda _: None, "cannot be read: No such file or directory"),
     "below-a-file": (
-        lambda place: (place.parent.rmdir(), place.parent.write_text("x")),
+        below_a_file,
         "cannot be read: Not a directory",
     ),
     "unreadable": (memory, "cannot be read: Input/output error"),
@@ -355,6 +360,31 @@ def test_task_file_that_is_none(tmp_path: Path, name: str) -> None:
     with pytest.raises(DefinitionError) as caught:
         load_task_file(Path("tasks/x.yaml"), rootdir=tmp_path)
     assert str(caught.value) == f"tasks/x.yaml: {expected}"
+
+
+CLAIMED = """
+import sys
+from pathlib import Path
+from pytest_agentbench.taskfiles.claims import Claims
+
+root = Path(sys.argv[1])
+print([Claims(root, ("tasks",), False).claims(root / "tasks" / name) for name in sys.argv[2:]])
+"""
+
+
+def test_claiming_waits_for_nothing(tmp_path: Path) -> None:
+    """Whether a pipe reads like a task file is not found out by waiting for its text."""
+    (tmp_path / "tasks").mkdir()
+    os.mkfifo(tmp_path / "tasks" / "pipe.yaml")
+    (tmp_path / "tasks" / "zero.yaml").symlink_to("/dev/zero")
+    told = subprocess.run(
+        [sys.executable, "-c", CLAIMED, str(tmp_path), "pipe.yaml", "zero.yaml"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (told.stdout, told.stderr) == ("[True, True]\n", "")
 
 
 def test_task_file_behind_a_link(project: Path) -> None:

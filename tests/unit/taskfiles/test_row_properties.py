@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import random
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_agentbench.taskfiles.dataset_sampling import sampled, sampled_by_stratum
+from pytest_agentbench.taskfiles.names import id_fault, slug
 from pytest_agentbench.taskfiles.placeholders import (
     Template,
     as_text,
@@ -101,6 +103,17 @@ def test_any_text_fills(text: str, row: dict[str, JsonValue]) -> None:
     filled = fill_text(text, row, told.append)
     if not has_placeholder(text):
         assert (filled, told) == (text, [])
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(max_size=60), st.text(max_size=30))
+def test_any_text_makes_an_id(text: str, other: str) -> None:
+    """The safe form of a text that leaves anything is an id, and its own safe form."""
+    safe = slug(text)
+    assert slug(safe) == safe
+    assert id_fault(f"0{safe}") is None
+    # However a letter is composed, it is one letter of an id.
+    assert slug(normalize("NFD", other)) == slug(normalize("NFC", other))
 
 
 ROWS = st.lists(

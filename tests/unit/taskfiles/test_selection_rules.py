@@ -86,6 +86,13 @@ def test_slots(project: Path) -> None:
         ),
         ("skip: {unless: {}}", ["3:8: 'unless' names no condition"]),
         ("skip: ''", ["3:7: a skip needs a reason, or conditions below 'unless'"]),
+        ("skip: no", ["3:7: 'no' is the text of a reason here, and no truth value"]),
+        ("skip: 'Off'", ["3:7: 'Off' is the text of a reason here, and no truth value"]),
+        (
+            "skip: {reason: 'yes'}",
+            ["3:7: 'yes' is the text of a reason here, and no truth value"],
+        ),
+        ("xfail: no", ["3:8: 'no' is the text of a reason here, and no truth value"]),
         ("xfail: {variants: []}", ["3:9: 'variants' names no variant"]),
         ("xfail: {variants: [a, ' ']}", ["3:23: a pattern of variants is empty"]),
         ("slots: {'g/pu': 1}", ["3:9: the slot name 'g/pu' holds '/'"]),

@@ -159,6 +159,23 @@ def test_solutions(project: Path) -> None:
     assert inline == Solution(tree=FileTree(files={"a.py": "x"}))
 
 
+def test_a_final_message_is_an_answer(project: Path) -> None:
+    """A solution and a control may say something, with or without changing anything."""
+    task = load(
+        project,
+        OK + "solution: {final: '42'}\ncontrols: [{files: {a: x}, final: '41', fails: run}]\n",
+    )
+    assert task.solution == Solution(final="42")
+    assert task.controls[0].answer == Solution(tree=FileTree(files={"a": "x"}), final="41")
+
+
+def test_a_root_below_the_home_directory(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``~/`` of read_only is the home directory of whoever runs it."""
+    monkeypatch.setenv("HOME", "/home/somebody")
+    task = load(project, OK + "sandbox: {read_only: [~/tool]}\n")
+    assert task.layer["sandbox.read_only"] == ["/home/somebody/tool"]
+
+
 def test_prompt_file(project: Path) -> None:
     """A prompt file's text is the prompt; its line ends become LF, its byte order mark goes."""
     (project / "tasks" / "p.md").write_bytes(b"\xef\xbb\xbfDo\r\nit.\r\n")

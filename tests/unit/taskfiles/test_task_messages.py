@@ -534,7 +534,7 @@ tasks/t.yaml:3:11: 'note.txt' is no solution: neither a patch (.patch, .diff) no
     "solution-two": (
         OK + "solution: {run: note.txt, files: {a: b}}\n",
         """
-tasks/t.yaml:3:11: a solution has one of: copy, files, patch, run
+tasks/t.yaml:3:11: a solution has one of: copy, files, patch, run, or a 'final'
   3 | solution: {run: note.txt, files: {a: b}}
     |           ^
 """,

@@ -41,14 +41,16 @@ def load(root: Path, raw: bytes) -> tuple[TaskSpec, ...]:
 
 
 # PyYAML writes YAML 1.1, where texts like 1e3 need no quotes, and three letters end lines.
+def written_as_text(text: str) -> bool:
+    """Whether PyYAML puts quotes around a text that is something else without them."""
+    loader = yaml.SafeLoader("")
+    tag = loader.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+    return core_tag(text) == STR or tag != STR
+
+
 texts = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0\x85\u2028\u2029")
-).filter(
-    lambda text: (
-        core_tag(text) == STR
-        or yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False)) != STR
-    )
-)
+).filter(written_as_text)
 said = texts.filter(lambda text: bool(text.strip()))
 ids = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,12}", fullmatch=True).filter(
     lambda text: id_fault(text) is None and core_tag(text) == STR
