@@ -147,11 +147,11 @@ def test_mistakes_in_entries_are_told_at_collection(project: Project) -> None:
     result = project.run()
     result.assert_outcomes(errors=1)
     out = result.stdout.str()
-    start, end = out.index("tasks/bad.yaml:3:18"), out.index("=== short test summary")
+    start, end = out.index("tasks/bad.yaml:3:12"), out.index("=== short test summary")
     assert out[start:end].rstrip("=").splitlines() == [
-        "tasks/bad.yaml:3:18: unknown rule 'onyl'; did you mean 'only'?",
+        "tasks/bad.yaml:3:12: unknown rule 'onyl'; did you mean 'only'?",
         "  3 |   - diff: {onyl: [a], max_changed_lines: many}",
-        "    |                  ^",
+        "    |            ^",
         "tasks/bad.yaml:3:42: 'diff.max_changed_lines' must be a whole number, 0 or more",
         "  3 |   - diff: {onyl: [a], max_changed_lines: many}",
         "    |                                          ^",

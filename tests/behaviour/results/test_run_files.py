@@ -17,6 +17,9 @@ from pytest_agentbench.results.manifest import (
     write_manifest,
 )
 from pytest_agentbench.results.plans import (
+    ProcessPlans,
+    agree,
+    merge,
     read_plan,
     read_process_plans,
     write_plan,
@@ -84,6 +87,21 @@ def test_each_process_has_its_plan(run: RunDirectory) -> None:
     (run.plans / ".gw2.json.0.tmp").touch()
     assert read_process_plans(run) == {"gw0": matrix("ab"), "gw1": matrix("ab")}
     assert list(read_process_plans(run)) == ["gw0", "gw1"]
+
+
+def test_equal_plans_are_one(run: RunDirectory) -> None:
+    """Plans of equal bytes are read once, others by themselves; and none is lost with its file."""
+    plans = ProcessPlans(run)
+    for name, tasks in (("gw0", "ab"), ("gw1", "ab"), ("gw2", "abc")):
+        write_process_plan(run, name, matrix(tasks))
+    first = plans.read()
+    assert first == {"gw0": matrix("ab"), "gw1": matrix("ab"), "gw2": matrix("abc")}
+    assert first["gw0"] is first["gw1"]
+    assert merge({name: first[name] for name in ("gw0", "gw1")}) == matrix("ab")
+    assert agree(first) == ["c[codex-r1]: in gw2, not in gw0"]
+    (run.plans / "gw1.json").unlink()
+    write_process_plan(run, "gw3", matrix("ab"))
+    assert plans.read() == {**first, "gw3": matrix("ab")}
 
 
 def test_the_common_plan_is_kept(run: RunDirectory) -> None:

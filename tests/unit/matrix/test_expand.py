@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_agentbench.matrix.expand import expand, repeats_lowered
+from pytest_agentbench.matrix.expand import expand, repeats_lowered, trials
 from pytest_agentbench.matrix.order import SessionOrder, in_order
 from pytest_agentbench.model.outcome import Reason
 from pytest_agentbench.model.task import JsonValue, Position, SandboxSpec, SettingsLayer, TaskSpec
@@ -179,6 +179,20 @@ def test_every_trial_once(counts: list[int]) -> None:
     assert len({trial.key for trial in trials}) == len(trials) == sum(counts)
     for one, count in zip(variants, counts, strict=True):
         assert [t.repeat for t in trials if t.variant is one] == list(range(1, count + 1))
+
+
+def test_trials_are_made_when_asked_for() -> None:
+    """What is made late is what ``expand`` makes at once; a head tells the same of each."""
+    experiment = Experiment((variant("a"), variant("b", {"repeats": 3})))
+    at_once = expand(task("t", {"repeats": 2}), experiment, {})
+    late = trials(task("t", {"repeats": 2}), experiment, {})
+    assert tuple(late) == at_once == late[:]
+    assert (late[-1], late[1:3]) == (at_once[-1], at_once[1:3])
+    heads = [late.head(index) for index in range(len(late))]
+    assert [head.key for head in heads] == [trial.key for trial in at_once]
+    assert list(map(SessionOrder(heads).key, heads)) == list(
+        map(SessionOrder(at_once).key, at_once)
+    )
 
 
 @settings(deadline=None, max_examples=60)
