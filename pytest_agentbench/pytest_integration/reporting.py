@@ -113,7 +113,8 @@ def unstarted(report: pytest.TestReport, call: pytest.CallInfo[None], spec: Tria
 def _why_skipped(report: pytest.TestReport, spec: TrialSpec) -> tuple[Reason, str]:
     expected = getattr(report, "wasxfail", None)
     if expected is not None:
-        return Reason.SKIP, f"xfail: {expected}"
+        # pytest before 8.4 puts a word before it.
+        return Reason.SKIP, f"xfail: {expected.removeprefix('reason: ')}"
     why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
     message = why.removeprefix("Skipped: ")
     exclusion = spec.exclusion

@@ -17,6 +17,13 @@ defaults: {limits: {time: 50s}}
 """
 
 
+def told(result: pytest.RunResult) -> list[str]:
+    """What pytest refuses with; other plugins may warn on standard error before it."""
+    lines = [line for line in result.stderr.lines if line]
+    first = next((n for n, line in enumerate(lines) if line.startswith("ERROR: ")), 0)
+    return lines[first:]
+
+
 @pytest.fixture
 def project(project: Project) -> Project:
     """The project with three variants."""
@@ -222,7 +229,7 @@ def test_refused_before_anything_is_collected(project: Project, typed: str) -> N
     project.write("test_x.py", "raise AssertionError('collected')\n")
     result = project.run(*typed.split())
     assert result.ret == 4
-    (line,) = [line for line in result.stderr.lines if line]
+    (line,) = told(result)
     if REFUSED[typed].endswith((": ", ",")):
         assert line.startswith(f"ERROR: {REFUSED[typed]}")
     else:
@@ -234,9 +241,7 @@ def test_refused_under_xdist_too(project: Project) -> None:
     """The controller refuses; no worker is started."""
     result = project.run("-n", "2", "--agentbench-variant=othr")
     assert result.ret == 4
-    assert [line for line in result.stderr.lines if line] == [
-        f"ERROR: {REFUSED['--agentbench-variant=othr']}"
-    ]
+    assert told(result) == [f"ERROR: {REFUSED['--agentbench-variant=othr']}"]
 
 
 def test_a_wrong_ini_key_is_an_error_and_told_once(project: Project) -> None:
