@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import ClassVar
 
 from pydantic import BaseModel
 
-from pytest_agentbench.agents.base import AgentOptions, last_words
-from pytest_agentbench.agents.solution import apply_solution
+from pytest_agentbench.agents.base import AgentOptions
+from pytest_agentbench.agents.solution import give_answer
 from pytest_agentbench.errors import SetupError
 from pytest_agentbench.model.contracts import AgentContext, Sandbox
-from pytest_agentbench.model.run import AgentRun, Transcript
+from pytest_agentbench.model.run import AgentRun
 from pytest_agentbench.model.trial import TrialSpec
 
 
@@ -48,14 +47,4 @@ class ControlAgent:
         if control is None:
             known = ", ".join(one.name for one in trial.task.controls) or "none"
             raise SetupError(f"no control {wanted!r}; known: {known}", where=trial.task.id)
-        start_s = time.monotonic()
-        completed = await apply_solution(control.answer, sandbox, timeout_s=trial.limits.time_s)
-        duration_s = time.monotonic() - start_s
-        words = control.answer.final
-        if words is None and completed is not None:
-            words = last_words(completed.stdout)
-        return AgentRun(
-            completed=completed,
-            transcript=Transcript(final_message=words),
-            duration_s=duration_s,
-        )
+        return await give_answer(control.answer, sandbox, timeout_s=trial.limits.time_s)

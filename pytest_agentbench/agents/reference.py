@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import ClassVar
 
 from pydantic import BaseModel
 
-from pytest_agentbench.agents.base import NoOptions, last_words
-from pytest_agentbench.agents.solution import apply_solution
+from pytest_agentbench.agents.base import NoOptions
+from pytest_agentbench.agents.solution import give_answer
 from pytest_agentbench.errors import SetupError
 from pytest_agentbench.model.contracts import AgentContext, Sandbox
-from pytest_agentbench.model.run import AgentRun, Transcript
+from pytest_agentbench.model.run import AgentRun
 from pytest_agentbench.model.trial import TrialSpec
 
 
@@ -44,14 +43,4 @@ class ReferenceAgent:
                 where=trial.task.id,
                 advice="add `solution:` to the task, or leave it out of this run",
             )
-        start_s = time.monotonic()
-        completed = await apply_solution(solution, sandbox, timeout_s=trial.limits.time_s)
-        duration_s = time.monotonic() - start_s
-        words = solution.final
-        if words is None and completed is not None:
-            words = last_words(completed.stdout)
-        return AgentRun(
-            completed=completed,
-            transcript=Transcript(final_message=words),
-            duration_s=duration_s,
-        )
+        return await give_answer(solution, sandbox, timeout_s=trial.limits.time_s)

@@ -6,11 +6,13 @@ any agent runs.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
+from pytest_agentbench.agents.base import last_words
 from pytest_agentbench.errors import SetupError
 from pytest_agentbench.model.contracts import Sandbox
-from pytest_agentbench.model.run import Completed
+from pytest_agentbench.model.run import AgentRun, Completed, Transcript
 from pytest_agentbench.model.task import Blob, Solution
 from pytest_agentbench.sandboxes.blobs import read_tree
 
@@ -35,6 +37,23 @@ _GIT_APPLY = (*_GIT, "apply", "--whitespace=nowarn")
 # As exact as git: no fuzz, line ends as they are, no backup beside what was patched.
 _PATCH = ("patch", "-p1", "--batch", "--forward", "--fuzz=0", "--binary")
 _PATCH_QUIETLY = (*_PATCH, "--no-backup-if-mismatch", "--reject-file=-", "-i")
+
+
+async def give_answer(answer: Solution, sandbox: Sandbox, *, timeout_s: float) -> AgentRun:
+    """Apply an answer as an agent's whole work; what it says is the final message.
+
+    Raises ``SetupError`` as ``apply_solution`` does.
+    """
+    start_s = time.monotonic()
+    completed = await apply_solution(answer, sandbox, timeout_s=timeout_s)
+    words = answer.final
+    if words is None and completed is not None:
+        words = last_words(completed.stdout)
+    return AgentRun(
+        completed=completed,
+        transcript=Transcript(final_message=words),
+        duration_s=time.monotonic() - start_s,
+    )
 
 
 async def apply_solution(
