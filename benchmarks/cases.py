@@ -1,11 +1,14 @@
 """The measurements behind ``run.py``: each gives seconds, and no judgement.
 
 How collection is measured. In one process: ``--co``. With workers, pytest collects
-nothing under ``--co``, so both sides run for real with all but one file's tests
-deselected by ``-k``: every worker collects everything, the controller compares all
-ids, and (for task files) every worker writes the whole plan. Warm means that an
-earlier session has been there: its bytecode for Python tests, its parse cache for
-task files. With nothing kept, both are removed before each session.
+nothing under ``--co``, so both sides run for real, with all but one test deselected by
+``-k``: every worker collects everything. That one test is the same plain Python test on
+both sides. Were it a trial, an engine would be started and agents and oracles run, which
+is no collection; nothing of ours is to run, so no plan is written either: what that
+costs, with one trial that is skipped, is measured apart. Warm means that an earlier
+session has been there: its bytecode for Python tests, its parse cache for task files.
+With nothing kept, both are removed before each session. Python tests beside ordinary
+tasks carry the two marks that the tasks' tags are.
 """
 
 from __future__ import annotations
@@ -27,13 +30,13 @@ from pytest_agentbench.sandboxes.manifest import compare, scan
 __all__ = ["Sizes", "ms"]
 
 SHORT_TASK = """\
-prompt: Do nothing.
+prompt: Do nothing, for the %dth time.
 repeats: %d
 oracles:
   - run: ["true"]
 """
 ORDINARY_TASK = '''\
-description: paginate() in shop/pages.py drops the last page when it is not full.
+description: paginate() in shop/pages.py drops page %d when it is not full.
 tags: [smoke, python]
 prompt: |
   `paginate()` in shop/pages.py drops the last page when the number of items is
@@ -73,13 +76,34 @@ solution:
           return [items[n : n + size] for n in range(0, max(len(items), 1), size)]
 '''
 SLOW_SETUP = """\
-prompt: Do nothing.
+prompt: Do nothing, for the %dth time.
 repeats: %d
 workspace: {setup: ["sleep 1"]}
 oracles:
   - run: ["true"]
 """
-_INI = "[pytest]\nagentbench_sandbox = local\n"
+LONELY_TEST = "def test_lonely():\n    pass\n"
+SKIPPED_TASK = "prompt: Do nothing.\nskip: not here\noracles: [{run: 'true'}]\n"
+SKIPPED_TEST = "import pytest\n\n@pytest.mark.skip\ndef test_skipped():\n    pass\n"
+MARKED_TEST = overhead.PYTHON_TEST.replace(
+    "@pytest", "@pytest.mark.smoke\n@pytest.mark.python\n@pytest", 1
+)
+_INI = "[pytest]\nagentbench_sandbox = local\nmarkers =\n  smoke\n  python\n"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of task file, and the Python test that is like it."""
+
+    name: str
+    task: str
+    test: str
+
+
+KINDS = (
+    Kind("short", SHORT_TASK, overhead.PYTHON_TEST),
+    Kind("ordinary", ORDINARY_TASK, MARKED_TEST),
+)
 
 
 @dataclass(frozen=True)
@@ -99,43 +123,54 @@ QUICK = Sizes(files=20, repeats=2, trials=10, trees=(100,), setups=3, rounds=1)
 
 
 def collection(
-    work: Path, sizes: Sizes, name: str, text: str, workers: int
+    work: Path, sizes: Sizes, kind: Kind, workers: int
 ) -> dict[str, tuple[float, float]]:
-    """CPU seconds of task files and of Python tests, warm and with nothing kept."""
-    numbers = range(sizes.files)
-    tasks = {f"tasks/task-{n:04}.yaml": text % sizes.repeats for n in numbers}
-    tests = {f"tests/test_{n:04}.py": overhead.PYTHON_TEST % sizes.repeats for n in numbers}
-    common = {"pytest.ini": _INI, "agentbench.yaml": overhead.EXPERIMENT}
-    ours = write(work / f"{name}-tasks-{workers}", {**common, **tasks})
-    theirs = write(work / f"{name}-python-{workers}", {**common, **tests})
-    arguments = ("-n", str(workers), "-k", "0000") if workers else ("--co",)
+    """CPU seconds of task files and of Python tests, warm and with nothing kept.
 
-    def collect(root: Path, *, cold: bool) -> Cost:
+    With workers also ``planned``: warm, with a plan to write.
+    """
+    numbers = range(sizes.files)
+    # No two are the same: equal files would be parsed once and kept as one.
+    tasks = {f"tasks/task-{n:04}.yaml": kind.task % (n, sizes.repeats) for n in numbers}
+    tests = {f"tests/test_{n:04}.py": kind.test % sizes.repeats for n in numbers}
+    common = {
+        "pytest.ini": _INI,
+        "agentbench.yaml": overhead.EXPERIMENT,
+        "test_lonely.py": LONELY_TEST,
+    }
+    tasks["tasks/skipped.yaml"], tests["tests/test_skipped.py"] = SKIPPED_TASK, SKIPPED_TEST
+    ours = write(work / f"{kind.name}-tasks-{workers}", {**common, **tasks})
+    theirs = write(work / f"{kind.name}-python-{workers}", {**common, **tests})
+
+    def collect(root: Path, *, cold: bool = False, chosen: str = "lonely") -> Cost:
+        arguments = ("-n", str(workers), "-k", chosen) if workers else ("--co",)
         if cold:
-            for kept in (root / "tests" / "__pycache__", root / "cache" / "pytest-agentbench"):
+            bytecode = (root / "__pycache__", root / "tests" / "__pycache__")
+            for kept in (*bytecode, root / "cache" / "pytest-agentbench"):
                 shutil.rmtree(kept, ignore_errors=True)
         shutil.rmtree(root / ".agentbench", ignore_errors=True)
         return measure(pytest_command(*arguments), root, XDG_CACHE_HOME=str(root / "cache"))
 
-    costs = overhead.in_turns(
-        sizes.rounds,
-        {
-            "ours, cold": lambda: collect(ours, cold=True),
-            "theirs, cold": lambda: collect(theirs, cold=True),
-            "ours, warm": lambda: collect(ours, cold=False),
-            "theirs, warm": lambda: collect(theirs, cold=False),
-        },
-    )
+    turns = {
+        "ours, cold": lambda: collect(ours, cold=True),
+        "theirs, cold": lambda: collect(theirs, cold=True),
+        "ours, warm": lambda: collect(ours),
+        "theirs, warm": lambda: collect(theirs),
+    }
+    if workers:
+        turns["ours, planned"] = lambda: collect(ours, chosen="lonely or skipped")
+        turns["theirs, planned"] = lambda: collect(theirs, chosen="lonely or skipped")
+    costs = overhead.in_turns(sizes.rounds, turns)
+    states = [name.removeprefix("ours, ") for name in turns if name.startswith("ours")]
     return {
-        state: (costs[f"ours, {state}"].cpu_s, costs[f"theirs, {state}"].cpu_s)
-        for state in ("warm", "cold")
+        state: (costs[f"ours, {state}"].cpu_s, costs[f"theirs, {state}"].cpu_s) for state in states
     }
 
 
 def idle(work: Path, sizes: Sizes) -> dict[str, float]:
     """CPU seconds that the plugin adds to a session without task files, and with one."""
     plain = write(work / "plain", {"pytest.ini": "[pytest]\n", "test_one.py": "def test(): pass\n"})
-    single = write(work / "single", {"pytest.ini": _INI, "tasks/one.yaml": SHORT_TASK % 1})
+    single = write(work / "single", {"pytest.ini": _INI, "tasks/one.yaml": SHORT_TASK % (1, 1)})
     off = ("-p", "no:agentbench")
     costs = overhead.in_turns(
         4 * sizes.rounds,
@@ -195,7 +230,7 @@ def templates(work: Path, sizes: Sizes) -> tuple[float, float]:
     """Wall seconds of one trial of a task with a slow set-up, and of many."""
 
     def run(repeats: int) -> Cost:
-        files = {"pytest.ini": _INI, "tasks/slow.yaml": SLOW_SETUP % repeats}
+        files = {"pytest.ini": _INI, "tasks/slow.yaml": SLOW_SETUP % (1, repeats)}
         root = write(work / f"setup-{repeats}", {**files, "agentbench.yaml": overhead.EXPERIMENT})
         return measure(pytest_command("tasks"), root)
 

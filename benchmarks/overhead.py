@@ -1,12 +1,13 @@
-"""What the harness itself costs: per trial, per collected trial, and when it has nothing to do.
+"""What the harness itself costs: per trial, and when it has nothing to do.
 
     python benchmarks/overhead.py              # everything, several minutes
     python benchmarks/overhead.py --quick      # small numbers, to see that it works
-    python benchmarks/overhead.py trials collection idle
+    python benchmarks/overhead.py trials idle
 
 Everything is measured through real pytest in a process of its own. What is
 compared runs in turns, and the table shows medians. CPU time is that of the
 process and of all that it waited for, so agents, oracles and sandboxes are in it.
+Collection is measured by ``run.py``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
-PARTS = ("trials", "collection", "idle")
+PARTS = ("trials", "idle")
 
 BARE_LOOP = """\
 import os, sys
@@ -212,54 +213,6 @@ def trials(work: Path, drivers: list[str], count: int, rounds: int) -> None:
     )
 
 
-def collection(work: Path, files: int, repeats: int, rounds: int) -> None:
-    """Collect task files, and as many parametrized Python tests in as many files."""
-    ours = write(
-        work / "collect-tasks",
-        {
-            "pytest.ini": "[pytest]\n",
-            **{f"tasks/task-{n:04}.yaml": TASK % repeats for n in range(files)},
-        },
-    )
-    theirs = write(
-        work / "collect-python",
-        {
-            "pytest.ini": "[pytest]\n",
-            **{f"tests/test_{n:04}.py": PYTHON_TEST % repeats for n in range(files)},
-        },
-    )
-
-    def collect(root: Path, *, cold: bool) -> Cost:
-        if cold:
-            for name in ("cache", ".agentbench", ".pytest_cache", "tests/__pycache__"):
-                shutil.rmtree(root / name, ignore_errors=True)
-        command = [sys.executable, "-m", "pytest", "--co", "-q"]
-        return measure(command, root, XDG_CACHE_HOME=str(root / "cache"))
-
-    costs = in_turns(
-        rounds,
-        {
-            "tasks, cold": lambda: collect(ours, cold=True),
-            "tasks, warm": lambda: collect(ours, cold=False),
-            "Python, cold": lambda: collect(theirs, cold=True),
-            "Python, warm": lambda: collect(theirs, cold=False),
-        },
-    )
-    rows = []
-    for state in ("cold", "warm"):
-        mine, other = costs[f"tasks, {state}"], costs[f"Python, {state}"]
-        rows += [
-            (f"{state}: Python tests", f"{other.cpu_s:.2f} s", f"{other.wall_s:.2f} s"),
-            (f"{state}: task files", f"{mine.cpu_s:.2f} s", f"{mine.wall_s:.2f} s"),
-            (
-                f"{state}: ratio",
-                f"{mine.cpu_s / other.cpu_s:.2f} ×",
-                f"{mine.wall_s / other.wall_s:.2f} ×",
-            ),
-        ]
-    table(f"Collecting {files} files × {repeats} tests", ("--co -q", "CPU", "wall"), rows)
-
-
 def idle(work: Path, rounds: int) -> None:
     """A session without task files, with and without us; and what one task file adds."""
     plain = write(
@@ -328,14 +281,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small numbers, one round")
     parser.add_argument("--driver", action="append", choices=["local", "bubblewrap"])
     parser.add_argument("--trials", type=int, default=200)
-    parser.add_argument("--files", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=10, help="trials of each collected file")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"unknown part {min(unknown)!r}; known: {', '.join(PARTS)}")
     if options.quick:
-        options.trials, options.files, options.rounds = 10, 20, 1
+        options.trials, options.rounds = 10, 1
     drivers = options.driver or ["local", *(["bubblewrap"] if shutil.which("bwrap") else [])]
     parts = options.parts or PARTS
 
@@ -348,8 +299,6 @@ def main() -> None:
         work = Path(directory)
         if "trials" in parts:
             trials(work, drivers, options.trials, options.rounds)
-        if "collection" in parts:
-            collection(work, options.files, options.repeats, options.rounds)
         if "idle" in parts:
             idle(work, options.rounds)
 

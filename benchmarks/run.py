@@ -52,14 +52,16 @@ class Row:
 def collection(sizes: cases.Sizes, work: Path) -> list[Row]:
     """Collecting task files against as many parametrized Python tests in as many files."""
     rows = []
-    for name, text in (("short", cases.SHORT_TASK), ("ordinary", cases.ORDINARY_TASK)):
+    told = {"warm": "warm", "planned": "warm, and the plan", "cold": "nothing kept"}
+    for kind in cases.KINDS:
         for workers in (0, 4):
-            found = cases.collection(work, sizes, name, text, workers)
+            found = cases.collection(work, sizes, kind, workers)
             where = f"-n {workers}" if workers else "one process"
-            what = f"collecting {sizes.files} {name} files × {sizes.repeats}, {where}"
-            warm, cold = found["warm"], found["cold"]
-            rows.append(_ratio("collection", f"{what}, warm", warm, COLLECTION_RATIO))
-            rows.append(_ratio("collection", f"{what}, nothing kept", cold, None))
+            what = f"collecting {sizes.files} {kind.name} files × {sizes.repeats}, {where}"
+            for state, words in told.items():
+                if state in found:
+                    limit = COLLECTION_RATIO if state == "warm" else None
+                    rows.append(_ratio("collection", f"{what}, {words}", found[state], limit))
     return rows
 
 

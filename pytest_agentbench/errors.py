@@ -2,7 +2,8 @@
 
     AgentbenchError
     ├── UsageError          an option, ini key or environment that cannot be obeyed
-    │   └── UnknownComponent  no agent, sandbox or oracle of that name
+    │   ├── UnknownComponent  no agent, sandbox or oracle of that name
+    │   └── BrokenComponent   it is named, but cannot be had or lacks what it needs
     ├── DefinitionError     a task or experiment file that is wrong; holds every problem found
     ├── TrialFault          the trial cannot be measured; carries the outcome's reason
     │   ├── SetupError      template, solution or assets (reason "setup")
@@ -48,6 +49,10 @@ class UsageError(AgentbenchError):
 
 class UnknownComponent(UsageError):
     """No agent, sandbox or oracle is known under that name."""
+
+
+class BrokenComponent(UsageError):
+    """An agent, sandbox or oracle that cannot be imported, or lacks what its contract needs."""
 
 
 class Problem(NamedTuple):

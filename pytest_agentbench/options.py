@@ -11,6 +11,9 @@ from typing import Literal, TypeAlias
 OptionKind: TypeAlias = Literal["text", "words", "lines", "flag"]
 
 PREFIX = "agentbench"
+
+MARK = "agentbench"
+"""The mark of Python tests that run trials."""
 DEFAULT_TASK_DIRECTORIES = ("tasks",)
 DEFAULT_RESULTS = ".agentbench"
 
@@ -60,7 +63,7 @@ OPTIONS = (
         "words",
     ),
     Option("agent", "NAME", "run one variant made of this agent, in place of the experiment's"),
-    Option("model", "MODEL", "model of all variants; the same as --agentbench-set=model=MODEL"),
+    Option("model", "MODEL", "model of all variants; as --agentbench-set=model=MODEL"),
     Option("repeats", "N", "how often each task is tried; as --agentbench-set=repeats=N"),
     Option(
         "sandbox",
@@ -75,13 +78,18 @@ OPTIONS = (
         "options.effort=high; the value is YAML; may be repeated",
         "lines",
     ),
-    Option("sample", "N", "take N rows of each dataset, the same ones every time"),
+    Option("sample", "N", "take at most N rows of each dataset, the same ones every time"),
     Option("include-skipped", "", "run tasks whose own 'skip' would leave them out", "flag"),
     Option("results", "DIR", f"where runs are stored (default: {DEFAULT_RESULTS})"),
     Option(
         "keep",
         "none|failed|all",
         "whose artifacts are kept; what an agent changed always is (default: failed)",
+    ),
+    Option(
+        "junit",
+        "FILE",
+        "write the pass rates as JUnit XML: a test suite per suite and variant, a case per task",
     ),
     Option("label", "TEXT", "a line that tells this run from others, kept with its results"),
 )

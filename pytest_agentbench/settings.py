@@ -44,7 +44,7 @@ class Assignment(NamedTuple):
 class Settings(NamedTuple):
     """One session's settings.
 
-    ``results`` is absolute. ``task_directories_configured`` tells the default
+    ``results`` and ``junit`` are absolute. ``task_directories_configured`` tells the default
     ``tasks`` from a project that says so itself: only the default lets foreign
     YAML files pass. ``variants`` are patterns; ``agent`` is the one that runs in place
     of the experiment's variants. ``typed`` are the settings of the command line,
@@ -65,6 +65,7 @@ class Settings(NamedTuple):
     sample: int | None = None
     include_skipped: bool = False
     label: str | None = None
+    junit: Path | None = None
 
 
 def read_settings(
@@ -101,6 +102,7 @@ def read_settings(
         sample=_sample(sample, given.said("sample")),
         include_skipped=given.flag("include-skipped"),
         label=_label(label, given.said("label")),
+        junit=_path(given.text("junit"), rootdir, invocation_dir),
     )
 
 
@@ -211,6 +213,12 @@ def _experiment(given: _Given, rootdir: Path, invocation_dir: Path) -> str | Non
     looks_like_path = "/" in chosen or chosen.endswith((".yaml", ".yml"))
     base = invocation_dir if typed else rootdir
     return str((base / chosen).absolute()) if looks_like_path else chosen
+
+
+def _path(given: tuple[str | None, bool], rootdir: Path, invocation_dir: Path) -> Path | None:
+    """An absolute path; each place where one can be written has its own base."""
+    text, typed = given
+    return ((invocation_dir if typed else rootdir) / text).absolute() if text else None
 
 
 def _keep(value: str | None, where: str) -> KeepPolicy:

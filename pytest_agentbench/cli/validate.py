@@ -20,7 +20,6 @@ from pytest_agentbench.cli.proving import COLUMNS, Plan, Proof, Prover, Status
 from pytest_agentbench.matrix.agentside import without_agent
 from pytest_agentbench.model.task import JsonValue, TaskSpec
 from pytest_agentbench.taskfiles.assignments import read_assignments
-from pytest_agentbench.wiring import build_engine
 
 _MARKS = {Status.OK: "ok", Status.WRONG: "WRONG", Status.UNPROVEN: "-"}
 
@@ -64,13 +63,14 @@ def _prove(
     if not tasks:
         return []
     settings = collection.settings
-    plan = Plan(
-        chosen_experiment(settings),
-        runs=request.runs,
-        ini=without_agent(read_assignments(settings.configured)),
-        command_line=without_agent(read_assignments(settings.typed)),
-    )
-    return Prover(build_engine(collection.settings), plan).prove_all(tasks, jobs=request.jobs)
+    with collection.project.known():
+        plan = Plan(
+            chosen_experiment(settings),
+            runs=request.runs,
+            ini=without_agent(read_assignments(settings.configured)),
+            command_line=without_agent(read_assignments(settings.typed)),
+        )
+        return Prover(collection.engine(), plan).prove_all(tasks, jobs=request.jobs)
 
 
 def _skipped(collection: Collection) -> dict[str, str]:
@@ -101,8 +101,12 @@ def _print(
     broken = len(collection.problems)
     if not count and not broken:
         print("no task file was found")
-    else:
-        print(f"{nouns}, {broken} wrong {'file' if broken == 1 else 'files'}")
+        return
+    said = f"{nouns}, {broken} wrong {'file' if broken == 1 else 'files'}"
+    if proofs:
+        failed = sum(one.status is Status.WRONG for _, found in proofs for one in found)
+        said += f", {failed} {'proof' if failed == 1 else 'proofs'} failed"
+    print(said)
 
 
 def _print_table(proofs: Sequence[tuple[TaskSpec, list[Proof]]]) -> None:
@@ -116,19 +120,21 @@ def _print_table(proofs: Sequence[tuple[TaskSpec, list[Proof]]]) -> None:
         )
         print(f"{task.id.ljust(width)}  {marks}".rstrip())
     print()
-    for task, found in proofs:
-        for proof in found:
-            if proof.status is Status.WRONG:
-                print(f"{task.id}: {proof.what}: {proof.detail}")
+    told = [
+        f"{task.id}: {proof.what}: {proof.detail}"
+        for task, found in proofs
+        for proof in found
+        if proof.status is Status.WRONG
+    ]
     unproven = {
         (proof.what, proof.detail): task
         for task, found in proofs
         for proof in found
         if proof.status is Status.UNPROVEN
     }
-    for what, why in unproven:
-        print(f"- {what}: {why}")
-    print()
+    told += [f"- {what}: {why}" for what, why in unproven]
+    if told:
+        print("\n".join(told), end="\n\n")
 
 
 def _mark(proofs: Sequence[Proof], column: str) -> str:

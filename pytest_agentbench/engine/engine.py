@@ -14,6 +14,7 @@ from pytest_agentbench.model.contracts import SandboxDriver
 from pytest_agentbench.model.task import TaskSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.sandboxes.hidden import HiddenGroup
+from pytest_agentbench.sandboxes.process import strike_all
 
 
 @dataclass(slots=True)
@@ -46,7 +47,13 @@ class Engine:
         """A fresh attempt at a trial."""
         return Trial(spec, self.drivers, self.preparations, self.slots)
 
+    def hurry(self) -> None:
+        """Kill all that runs, and wait for nothing any more."""
+        self.loop.hurry()
+        strike_all()
+
     def stop(self) -> tuple[Path, ...]:
         """Cancel what still runs and remove every sandbox; return what cannot be removed."""
-        self.loop.stop()
+        if not self.loop.stop():
+            strike_all()
         return self.release()

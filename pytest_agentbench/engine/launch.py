@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import cast
 
-from pytest_agentbench.errors import SetupError, UnknownComponent
+from pytest_agentbench.errors import SetupError, UsageError
 from pytest_agentbench.model.contracts import (
     Agent,
     AgentCommand,
@@ -33,8 +33,10 @@ def build_agent(variant: Variant) -> Agent:
     """The agent of a variant, its options validated. Raises ``SetupError``."""
     try:
         kind = agent_class(variant.agent)
-    except UnknownComponent as error:
-        raise SetupError(error.what, where=f"variant {variant.name}") from error
+    except UsageError as error:
+        raise SetupError(
+            error.what, advice=error.advice, where=f"variant {variant.name}"
+        ) from error
     try:
         options = kind.Options.model_validate(dict(variant.options))
     except ValueError as error:

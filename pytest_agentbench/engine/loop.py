@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError, Future, wait
 from typing import TypeVar
@@ -19,6 +20,10 @@ T = TypeVar("T")
 
 CLEANUP_S = 15.0
 """How long an interrupted step may take to kill its processes and remove its files."""
+HURRIED_S = 1.0
+"""The same, once the user has lost patience."""
+_GLANCE_S = 0.1
+"""How soon a wait takes notice of that."""
 
 
 class EngineLoop:
@@ -27,6 +32,11 @@ class EngineLoop:
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._patience_s = CLEANUP_S
+
+    def hurry(self) -> None:
+        """Wait for nothing any longer than ``HURRIED_S``, now and from now on."""
+        self._patience_s = HURRIED_S
 
     def start(self) -> None:
         """Start the thread; a daemon, so that a wedged trial cannot keep pytest from exiting."""
@@ -41,7 +51,7 @@ class EngineLoop:
 
         When the waiting thread is interrupted (Ctrl-C, another plugin's time-out),
         the step is cancelled and given ``CLEANUP_S`` to clean up, and the
-        interruption goes on.
+        interruption goes on. In a hurry, a step that takes long is itself interrupted.
         """
         if self._loop is None:
             step.close()
@@ -56,24 +66,53 @@ class EngineLoop:
 
         loop.call_soon_threadsafe(launch)
         try:
+            if self._patience_s < CLEANUP_S:
+                self._insist(ended)
             return ended.result()
         except BaseException:
             if not ended.done():
                 # Late: launch may still be waiting for its turn.
                 loop.call_soon_threadsafe(lambda: task[0].cancel())  # noqa: PLW0108
-                wait([ended], CLEANUP_S)
+                self._ends(ended)
             raise
 
-    def stop(self) -> None:
-        """Cancel what still runs, wait for its cleanup, end the thread. Idempotent."""
-        if self._loop is None or self._thread is None:
-            return
-        asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result(CLEANUP_S)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(CLEANUP_S)
-        if not self._thread.is_alive():
-            self._loop.close()
+    async def await_call(self, step: Coroutine[object, object, T]) -> T:
+        """Run ``step`` on the loop and await its value in another one; cancelled with it."""
+        if self._loop is None:
+            step.close()
+            raise AgentbenchError("the engine's loop is not running")
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(step, self._loop))
+
+    def stop(self) -> bool:
+        """Cancel what still runs, wait for its cleanup, end the thread. Idempotent.
+
+        False where something would not end in time; the thread is given up then.
+        """
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return True
         self._loop = self._thread = None
+        ended = self._ends(asyncio.run_coroutine_threadsafe(_cancel_others(), loop))
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(self._patience_s)
+        if thread.is_alive():
+            return False
+        loop.close()
+        return ended
+
+    def _insist(self, future: Future[T]) -> None:
+        if not self._ends(future):
+            raise KeyboardInterrupt
+
+    def _ends(self, future: Future[T]) -> bool:
+        """Whether it is done within the patience that there is, which may shrink meanwhile."""
+        began = time.monotonic()
+        while not future.done():
+            left_s = began + self._patience_s - time.monotonic()
+            if left_s <= 0:
+                return False
+            wait([future], min(left_s, _GLANCE_S))
+        return True
 
     @staticmethod
     def _serve(loop: asyncio.AbstractEventLoop) -> None:

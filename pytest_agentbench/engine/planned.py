@@ -12,6 +12,7 @@ from pytest_agentbench.model.outcome import Outcome, Reason
 from pytest_agentbench.model.plan import PlannedTrial
 from pytest_agentbench.model.record import Record
 from pytest_agentbench.model.trial import TrialHead, TrialSpec
+from pytest_agentbench.redaction import printable
 
 HARNESS = f"pytest-agentbench {__version__}"
 
@@ -40,6 +41,7 @@ def plan_trial(
         suites=tuple(suites),
         position=position,
         sandbox=spec.sandbox.driver,
+        test=printable(spec.test) if spec.test else None,
     )
 
 
@@ -60,4 +62,5 @@ def bare_record(
         message=message,
         tags=list(planned.tags),
         harness=HARNESS,
+        test=planned.test,
     )

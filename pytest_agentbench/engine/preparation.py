@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import secrets
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -30,6 +30,8 @@ from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.registry import oracle_class
 from pytest_agentbench.sandboxes.blobs import read_tree
 from pytest_agentbench.sandboxes.hidden import Hidden, HiddenGroup
+
+_NOTHING: Mapping[str, str] = {}
 
 
 class TemplateBuilder(Protocol):
@@ -102,17 +104,24 @@ class Preparations:
             if task.id not in self._snapshots:
                 self._snapshots[task.id] = _snapshot(task)
 
-    async def ready(self, spec: TrialSpec, driver: SandboxDriver, walls: SandboxSpec) -> Prepared:
+    async def ready(
+        self,
+        spec: TrialSpec,
+        driver: SandboxDriver,
+        walls: SandboxSpec,
+        given: Mapping[str, str] = _NOTHING,
+    ) -> Prepared:
         """The trial's template and rehearsed oracles. Raises the ``TrialFault`` of its first try.
 
-        ``walls`` is the sandbox with its environment expanded.
+        ``walls`` is the sandbox with its environment expanded. ``given`` is what fixtures
+        add to that for oracles: another value for each trial makes no other template.
         """
         task, overlay = spec.task, spec.variant.overlay
         # Variants may ask for other walls: what fails for one must not fail the others.
         key = (task.id, driver.name, repr(walls), str(overlay))
         async with self._locks.setdefault(task.id, asyncio.Lock()):
             if key not in self._ready:
-                self._ready[key] = await self._prepare(spec, driver, walls)
+                self._ready[key] = await self._prepare(spec, driver, walls, given)
         outcome = self._ready[key]
         if isinstance(outcome, TrialFault):
             raise outcome
@@ -120,7 +129,11 @@ class Preparations:
         return outcome
 
     async def _prepare(
-        self, spec: TrialSpec, driver: SandboxDriver, walls: SandboxSpec
+        self,
+        spec: TrialSpec,
+        driver: SandboxDriver,
+        walls: SandboxSpec,
+        given: Mapping[str, str],
     ) -> Prepared | TrialFault:
         task = spec.task
         try:
@@ -131,7 +144,8 @@ class Preparations:
             overlay = spec.variant.overlay
             if overlay is not None:
                 template = await self.templates.overlaid(template, overlay, task, self._hidden)
-            oracles = await self._rehearsed(task, staged, template, driver, walls)
+            stage = replace(walls, env={**walls.env, **given})
+            oracles = await self._rehearsed(task, staged, template, driver, stage)
         except TrialFault as fault:
             return fault
         return Prepared(template, oracles)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -55,7 +55,8 @@ class Trial:
     """One attempt at one trial, and all that has become known of it.
 
     ``scored`` is false when an oracle that counts could not be judged any more after the
-    outcome was known: then the score is not.
+    outcome was known: then the score is not. ``given`` is the environment that pytest
+    fixtures give to agent and oracles.
     """
 
     spec: TrialSpec
@@ -75,6 +76,7 @@ class Trial:
     diagnostics: list[str] = field(default_factory=list)
     timings: Timings = field(default_factory=Timings)
     started_at: float = field(default_factory=time.time)
+    given: Mapping[str, str] = field(default_factory=dict)
     _sandbox: Sandbox | None = None
     _agent: Agent | None = None
     _agent_env: dict[str, str] = field(default_factory=dict)
@@ -89,11 +91,11 @@ class Trial:
         # Whoever waits for others is not slow: no phase has this time.
         await self._held.enter_async_context(self.slots.hold(self.spec.task.slots))
         async with self._phase("setup_s"):
-            self.prepared = await self.preparations.ready(self.spec, driver, walls)
+            self.prepared = await self.preparations.ready(self.spec, driver, walls, self.given)
             template = self.prepared.template
             self._protected = protected_paths(self.spec.task, template.manifest)
             request = SandboxRequest(
-                walls,
+                self._furnished(walls),
                 network=self._resolve_network(agent, driver),
                 roots=agent.roots,
                 label=self.spec.key,
@@ -106,9 +108,21 @@ class Trial:
         sandbox, agent = self._opened()
         async with self._phase("agent_s"):
             self.run = await run_agent(agent, self.spec, sandbox, self._agent_env)
+        return await self._tear_down(self.run, sandbox)
+
+    async def adopt(self, run: AgentRun) -> AgentRun:
+        """Take what somebody else did in the agent's sandbox for the agent's run."""
+        sandbox, _ = self._opened()
+        # Its time is what it says: the engine has not seen it begin.
+        self.timings.agent_s = run.duration_s
+        self.run = run
+        return await self._tear_down(run, sandbox)
+
+    async def _tear_down(self, run: AgentRun, sandbox: Sandbox) -> AgentRun:
+        """Every process of the agent's dead, its changes known. Raises where it never worked."""
         async with self._phase("teardown_s"):
             changes = await sandbox.settle()
-            self.run = replace(self.run, changes=changes)
+            self.run = replace(run, changes=changes)
         fault = never_worked(
             self.run,
             agent=self.spec.variant.agent,
@@ -134,7 +148,8 @@ class Trial:
             protected = protected_files(template, changes, self._protected)
             if protected:
                 self.diagnostics.append(f"restored before scoring: {', '.join(protected)}")
-            request = SandboxRequest(self._walls, delta=changes, label=f"{self.spec.key} scoring")
+            walls = self._furnished(self._walls)
+            request = SandboxRequest(walls, delta=changes, label=f"{self.spec.key} scoring")
             judgement = await judge(
                 self.prepared.oracles,
                 Subject(self.spec, self.run),
@@ -171,6 +186,18 @@ class Trial:
         self.reason = Reason(fault.reason)
         self.outcome = outcome_of(self.reason)
         self.message = str(fault)
+
+    def decide(self, reason: Reason | None, message: str = "") -> None:
+        """What the test that asked for the trial says of it; None is a pass.
+
+        That is the outcome. What oracles said otherwise is told.
+        """
+        if self.outcome is None:
+            self._note_time(passed=reason is None)
+        else:
+            self.diagnostics.append(f"the oracles said: {self.outcome} {self.message}".rstrip())
+        self.outcome = Outcome.PASSED if reason is None else outcome_of(reason)
+        self.reason, self.message = reason, message
 
     async def close(self) -> None:
         """Kill every process, remove every trace of the sandbox, give slots back. Idempotent."""
@@ -214,9 +241,21 @@ class Trial:
         variant, walls = self.spec.variant, self.spec.sandbox
         agent_env = expand(variant.env, os.environ, where=f"variant {variant.name}: env")
         task_env = expand(walls.env, os.environ, where=f"{self.spec.task.id}: sandbox.env")
-        self.secrets = agent_env.secrets | task_env.secrets
+        clash = next((name for name in self.given if name in walls.env), None)
+        if clash is not None:
+            raise SetupError(
+                f"a fixture and the task's sandbox.env both give {clash}",
+                where=self.spec.key,
+                advice="leave it out of one of them",
+            )
+        # What comes from outside of the task's file may be secret.
+        self.secrets = agent_env.secrets | task_env.secrets | frozenset(self.given.values())
         self._agent_env = dict(agent_env.values)
         return replace(walls, env=dict(task_env.values))
+
+    def _furnished(self, walls: SandboxSpec) -> SandboxSpec:
+        """The walls with what fixtures give."""
+        return replace(walls, env={**walls.env, **self.given}) if self.given else walls
 
     def _resolve_network(self, agent: Agent, driver: SandboxDriver) -> bool:
         """Whether the agent may reach a network; where nothing controls it, the record says so."""

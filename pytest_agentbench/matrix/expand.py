@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, cast, overload
 
 from pytest_agentbench.matrix.agentside import agent_lineage, overlaid, without_agent
@@ -55,14 +56,41 @@ def trials(
     exclusion: Exclude | None = None,
 ) -> Trials:
     """The same trials as ``expand`` gives, each made when it is asked for."""
-    above = ((INI_FILE, ini), (COMMAND_LINE, command_line))
-    return Trials(
-        task,
-        tuple(
-            Column.of(task, variant, experiment, above, exclusion)
-            for variant in experiment.variants
-        ),
-    )
+    return Expansion(experiment, command_line, ini=ini).trials(task, exclusion=exclusion)
+
+
+class Expansion:
+    """Expands one task after the other, and makes only once what they have in common.
+
+    Most tasks of a project set the same limits and walls, or none: resolving them anew took a
+    fifth of the time in which a task file is loaded, and the garbage collector looks through
+    each object again and again.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        command_line: SettingsLayer,
+        *,
+        ini: SettingsLayer = _NOTHING,
+    ) -> None:
+        self._experiment = experiment
+        self._above = ((INI_FILE, ini), (COMMAND_LINE, command_line))
+        self._columns: dict[str, tuple[Column, ...]] = {}
+
+    def trials(self, task: TaskSpec, *, exclusion: Exclude | None = None) -> Trials:
+        """The trials of one task. Raises ``UsageError`` as ``expand`` does."""
+        # The order of paths counts as well: it is that of variables in the environment.
+        written = repr(task.layer)
+        columns = self._columns.get(written)
+        if columns is None:
+            columns = self._columns[written] = tuple(
+                Column.of(task.layer, variant, self._experiment, self._above)
+                for variant in self._experiment.variants
+            )
+        if exclusion is not None or any(one.variant.prompt_template for one in columns):
+            columns = tuple(column.of_task(task, exclusion) for column in columns)
+        return Trials(task, columns)
 
 
 def repeats_lowered(
@@ -74,14 +102,18 @@ def repeats_lowered(
         return False
     above = ((INI_FILE, ini),)
     return any(
-        _resolved(task, variant, experiment, above).repeats > typed
+        _resolved(task.layer, variant, experiment, above).repeats > typed
         for variant in experiment.variants
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One task with one variant: all that its trials have in common."""
+    """One task with one variant: all that its trials have in common.
+
+    What depends on the task beside its settings is unset at first: tasks with the same
+    settings share a column.
+    """
 
     variant: Variant
     repeats: int
@@ -89,36 +121,35 @@ class Column:
     sandbox: SandboxSpec
     lineage: Mapping[str, str]
     reveal: Reveal
-    rendered: str | None
-    fault: str | None
-    exclusion: Exclusion | None
+    rendered: str | None = None
+    fault: str | None = None
+    exclusion: Exclusion | None = None
 
     @classmethod
     def of(
         cls,
-        task: TaskSpec,
+        layer: SettingsLayer,
         variant: Variant,
         experiment: Experiment,
         above: tuple[tuple[str, SettingsLayer], ...],
-        exclusion: Exclude | None,
     ) -> Column:
-        """The settings of all layers for one task and one variant."""
-        resolved = _resolved(task, variant, experiment, above)
+        """The settings of all layers for a task with that layer and one variant."""
+        resolved = _resolved(layer, variant, experiment, above)
         lineage = {**resolved.lineage, **agent_lineage(VARIANT, variant, above)}
-        column = overlaid(variant, above)
-        rendered, fault = _prompt(task, column)
-        sandbox = resolved.sandbox
         return cls(
-            variant=column,
+            variant=overlaid(variant, above),
             repeats=resolved.repeats,
             limits=resolved.limits,
-            sandbox=sandbox,
+            sandbox=resolved.sandbox,
             lineage=lineage,
             reveal=resolved.reveal,
-            rendered=rendered,
-            fault=fault,
-            exclusion=None if exclusion is None else exclusion(sandbox),
         )
+
+    def of_task(self, task: TaskSpec, exclusion: Exclude | None) -> Column:
+        """The same with what depends on the task."""
+        rendered, fault = _prompt(task, self.variant)
+        excluded = None if exclusion is None else exclusion(self.sandbox)
+        return replace(self, rendered=rendered, fault=fault, exclusion=excluded)
 
     def trial(self, task: TaskSpec, repeat: int) -> TrialSpec:
         """One of them."""
@@ -148,13 +179,7 @@ class Trials(Sequence[TrialSpec]):
     def __init__(self, task: TaskSpec, columns: tuple[Column, ...]) -> None:
         self.task = task
         self.columns = columns
-        most = max((column.repeats for column in columns), default=0)
-        self._places = tuple(
-            (repeat, number)
-            for repeat in range(1, most + 1)
-            for number, column in enumerate(columns)
-            if repeat <= column.repeats
-        )
+        self._places = _places(tuple(column.repeats for column in columns))
 
     def __len__(self) -> int:
         return len(self._places)
@@ -176,8 +201,19 @@ class Trials(Sequence[TrialSpec]):
         return TrialHead(self.task, column.variant, repeat, column.sandbox, column.exclusion)
 
 
+@cache
+def _places(repeats: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Repeat and number of the column of each trial."""
+    return tuple(
+        (repeat, number)
+        for repeat in range(1, max(repeats, default=0) + 1)
+        for number, most in enumerate(repeats)
+        if repeat <= most
+    )
+
+
 def _resolved(
-    task: TaskSpec,
+    layer: SettingsLayer,
     variant: Variant,
     experiment: Experiment,
     above: tuple[tuple[str, SettingsLayer], ...],
@@ -185,7 +221,7 @@ def _resolved(
     return resolve(
         [
             (EXPERIMENT, experiment.defaults),
-            (TASK, task.layer),
+            (TASK, layer),
             (VARIANT, variant.layer),
             *((name, without_agent(layer)) for name, layer in above),
         ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pytest_agentbench.model.trial import TrialHead, TrialSpec
 
 
@@ -15,19 +16,21 @@ class SessionOrder:
     So an interrupted session has tried every task once before it tries one twice.
     """
 
-    def __init__(self, trials: Iterable[TrialSpec | TrialHead]) -> None:
+    def __init__(self, trials: Iterable[TrialSpec | TrialHead] = ()) -> None:
         self._tasks: dict[str, int] = {}
         self._variants: dict[str, int] = {}
         for trial in trials:
-            self._tasks.setdefault(trial.task.id, len(self._tasks))
-            self._variants.setdefault(trial.variant.name, len(self._variants))
+            self.key(trial)
 
     def key(self, trial: TrialSpec | TrialHead) -> tuple[int, int, int]:
-        """What to sort by. Raises ``KeyError`` for a trial of a task or variant not seen."""
-        return trial.repeat, self._tasks[trial.task.id], self._variants[trial.variant.name]
+        """What to sort by. Task and variant count as seen from now on."""
+        return (
+            trial.repeat,
+            self._tasks.setdefault(trial.task.id, len(self._tasks)),
+            self._variants.setdefault(trial.variant.name, len(self._variants)),
+        )
 
 
 def in_order(trials: Iterable[TrialSpec]) -> tuple[TrialSpec, ...]:
     """The trials in the order in which a session runs them."""
-    given = tuple(trials)
-    return tuple(sorted(given, key=SessionOrder(given).key))
+    return tuple(sorted(trials, key=SessionOrder().key))

@@ -156,7 +156,12 @@ class Sandbox(Protocol):
 
 
 class SandboxDriver(Protocol):
-    """A kind of sandbox. One instance serves a session; it is built by ``wiring``."""
+    """A kind of sandbox. One instance serves a session; it is built by ``wiring``.
+
+    Its class has ``build(host)``, which is handed what the process has for sandboxes; by
+    default that is ``Class(host)``. ``auto`` takes built-in ones only: a third party's
+    is used where its name is written.
+    """
 
     name: ClassVar[str]
 

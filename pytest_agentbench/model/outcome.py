@@ -25,6 +25,7 @@ class Reason(StrEnum):
     EVIDENCE = "evidence"
     LIMIT = "limit"
     TIMEOUT = "timeout"
+    ASSERTION = "assertion"
     # error: nothing was measured
     SETUP = "setup"
     SANDBOX = "sandbox"
@@ -52,6 +53,7 @@ _OUTCOMES: dict[Reason, Outcome] = {
     Reason.EVIDENCE: Outcome.FAILED,
     Reason.LIMIT: Outcome.FAILED,
     Reason.TIMEOUT: Outcome.FAILED,
+    Reason.ASSERTION: Outcome.FAILED,
     Reason.SETUP: Outcome.ERROR,
     Reason.SANDBOX: Outcome.ERROR,
     Reason.AGENT_LAUNCH: Outcome.ERROR,

@@ -18,6 +18,8 @@ class PlannedTrial:
     linux``); such a trial is planned, and counts as skipped. ``suites`` are the suites
     that its task belongs to. ``position`` is where its task is written, relative to the
     root directory. ``sandbox`` is the driver as it was asked for, ``auto`` included.
+    ``test`` is the node id, without parameters, of the Python test that runs it; None for
+    the task file's own.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -35,6 +37,12 @@ class PlannedTrial:
     suites: tuple[str, ...] = ()
     position: str | None = None
     sandbox: str = ""
+    test: str | None = None
+
+    @property
+    def subject(self) -> str:
+        """What is tried, which its repeats share: the task, or a Python test of it."""
+        return self.task if self.test is None else f"{self.test}[{self.task}]"
 
 
 class Plan(BaseModel):

@@ -137,3 +137,6 @@ class Record(_Row):
     expected: str | None = None
     """``xfail`` or ``xpass`` where the task was expected not to pass; the outcome stays as
     measured."""
+    test: str | None = None
+    """The node id, without parameters, of the Python test that ran it; null for the task
+    file's own."""

@@ -221,7 +221,9 @@ class TaskSpec:
     sandbox. ``owned`` are the absolute paths that its file names. ``row`` is the
     number of the dataset's row, from 1, and ``dataset`` the name of its suite: a
     dataset is a suite of its own. ``slots`` says how many of each named resource one
-    trial holds. ``gated``: whether the file names a gate, which has no effect yet.
+    trial holds. ``fixtures`` are the pytest fixtures that a trial needs, each with the
+    variable that its value becomes (empty: a mapping becomes variables, and nothing else
+    does). ``gated``: whether the file names a gate, which has no effect yet.
     ``digest`` covers everything the file says about this task, not the bytes of the
     paths it names.
     """
@@ -241,6 +243,7 @@ class TaskSpec:
     skip: SkipRule | None = None
     xfail: Xfail | None = None
     slots: Mapping[str, int] = field(default_factory=dict)
+    fixtures: Mapping[str, str] = field(default_factory=dict)
     layer: SettingsLayer = field(default_factory=dict)
     owned: tuple[Path, ...] = ()
     row: int | None = None

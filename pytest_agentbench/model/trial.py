@@ -27,11 +27,18 @@ class TrialHead(NamedTuple):
     repeat: int
     sandbox: SandboxSpec
     exclusion: Exclusion | None
+    given_key: str = ""
+    test: str = ""
+
+    @property
+    def parameter(self) -> str:
+        """As a trial's."""
+        return f"{self.variant.name}-r{self.repeat}"
 
     @property
     def key(self) -> str:
         """As a trial's."""
-        return f"{self.task.id}[{self.variant.name}-r{self.repeat}]"
+        return self.given_key or f"{self.task.id}[{self.variant.name}-r{self.repeat}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,10 @@ class TrialSpec:
     gave it: built-in, experiment, task, variant or command line. ``rendered`` is the
     prompt that a variant's template made of the task's; None without a template.
     ``exclusion`` is why it is not run at all. ``fault`` is why it cannot be set up (a
-    template that makes nothing of this task): an error of this trial alone.
+    template that makes nothing of this task): an error of this trial alone. ``test`` is
+    the node id, without parameters, of the Python test that runs it; empty for the task
+    file's own. ``given_key`` is its key where task, variant and repeat do not tell it
+    from all others: that test's node id, or one with further parameters.
     """
 
     task: TaskSpec
@@ -55,6 +65,8 @@ class TrialSpec:
     rendered: str | None = None
     exclusion: Exclusion | None = None
     fault: str | None = None
+    given_key: str = ""
+    test: str = ""
 
     @property
     def prompt(self) -> str:
@@ -69,4 +81,4 @@ class TrialSpec:
     @property
     def key(self) -> str:
         """What tells this trial from all others of a run: ``fix-bug[codex-r1]``."""
-        return f"{self.task.id}[{self.parameter}]"
+        return self.given_key or f"{self.task.id}[{self.parameter}]"

@@ -1,6 +1,7 @@
 """What every oracle needs: bounded words, endings in words, faults with their place.
 
-Pure: knows values and strings, no files and no clock.
+But for ``OracleBase.prepare``, which reads what is to be staged, it knows values and
+strings, no files and no clock.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 from signal import Signals
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
-from pytest_agentbench.errors import OracleError
+from pytest_agentbench.errors import OracleError, SetupError
+from pytest_agentbench.model.contracts import Sandbox, StagedOracle
+from pytest_agentbench.model.digest import digest_blobs, digest_value
 from pytest_agentbench.model.run import Completed
-from pytest_agentbench.model.task import Blob, JsonValue, OracleSpec
+from pytest_agentbench.model.task import Blob, FileTree, JsonValue, OracleSpec
 from pytest_agentbench.model.verdict import OracleResult
+from pytest_agentbench.sandboxes.blobs import read_tree
 
 REASON_LIMIT = 300
 """Characters of a reason."""
@@ -164,3 +168,81 @@ def below(prefix: str, files: Mapping[str, Blob]) -> dict[str, Blob]:
 def is_below(path: str, directory: str) -> bool:
     """Whether an absolute, normalised path is a directory or lies in it."""
     return path == directory or path.startswith(directory.rstrip("/") + "/")
+
+
+class OracleBase:
+    """What an oracle may inherit: everything but its ``kind`` and ``check``.
+
+    It takes any expectation and, beside it, the keys in ``options``; stages its
+    ``assets`` and, where it ``names_files``, its files; and has nothing to rehearse.
+    """
+
+    DEFAULTS: ClassVar[tuple[str, ...]] = (
+        "names_files",
+        "rehearses",
+        "judges_words",
+        "options",
+        "version",
+        "validate",
+        "prepare",
+        "rehearse",
+    )
+    """What a class may leave out that does not inherit it."""
+
+    kind: ClassVar[str]
+    names_files: ClassVar[bool] = False
+    rehearses: ClassVar[bool] = False
+    judges_words: ClassVar[bool] = False
+    options: ClassVar[tuple[str, ...]] = ()
+    """Further keys of an entry, beside the kind's and those of all oracles."""
+    version: ClassVar[int] = 1
+    """A part of the digest: count it up when the same entry is judged in another way."""
+
+    def validate(self, spec: OracleSpec) -> list[Problem]:
+        """Unknown keys; override it, and call it, to look at the expectation too."""
+        return unknown_keys(spec.options, self.options, (), "key")
+
+    def prepare(self, spec: OracleSpec) -> StagedOracle:
+        """Read and digest all bytes. Raises ``OracleError``."""
+        named = spec.expectation if isinstance(spec.expectation, FileTree) else FileTree()
+        try:
+            files = dict(read_tree(named, where=f"files of oracle {spec.name!r}"))
+            files |= read_tree(spec.assets, where=f"assets of oracle {spec.name!r}")
+        except SetupError as error:
+            raise oracle_fault(spec, f"cannot be read: {error}") from error
+        said = None if isinstance(spec.expectation, FileTree) else spec.expectation
+        says = [spec.kind, self.version, said, dict(spec.options), spec.timeout_s]
+        return StagedOracle(spec, files, digest_value([says, digest_blobs(files)]))
+
+    async def rehearse(
+        self,
+        staged: StagedOracle,
+        sandbox: Sandbox,  # noqa: ARG002 - the contract's
+        *,
+        solved: bool,  # noqa: ARG002
+    ) -> StagedOracle:
+        """Nothing to learn."""
+        return staged
+
+    @staticmethod
+    def result(
+        staged: StagedOracle,
+        *,
+        passed: bool,
+        reason: str,
+        score: float | None = None,
+        details: Mapping[str, JsonValue] | None = None,
+        output: str = "",
+        sound: bool = True,
+    ) -> OracleResult:
+        """An answer. ``score`` is 1 or 0 where it is not given; see ``OracleResult``."""
+        scored = float(passed) if score is None else score
+        return judged(
+            staged.spec,
+            passed=passed,
+            score=scored,
+            reason=reason,
+            details=details,
+            output=output,
+            sound=sound,
+        )

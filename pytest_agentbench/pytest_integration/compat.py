@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +30,103 @@ def guard_conftests(
         return bool(asked(path)) and not is_owned(path)
 
     pluginmanager._is_in_confcutdir = is_in_confcutdir  # type: ignore[method-assign]  # noqa: SLF001
+
+
+class Override:
+    """A fixture that hides one of ours, and where it is written (line from 1)."""
+
+    # A named tuple takes half a millisecond to make, in every session.
+    __slots__ = ("line", "path", "scope")
+
+    def __init__(self, scope: str, path: Path, line: int) -> None:
+        self.scope = scope
+        self.path = path
+        self.line = line
+
+
+def override_of(metafunc: pytest.Metafunc, name: str) -> Override | None:
+    """The nearest definition of a fixture, where it is not the plugin's own."""
+    found = metafunc._arg2fixturedefs.get(name, ())  # noqa: SLF001
+    if len(found) < 2:  # noqa: PLR2004 - ours, and another one
+        return None
+    function = inspect.unwrap(found[-1].func)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return Override(found[-1].scope, Path(found[-1].baseid or "."), 0)
+    return Override(found[-1].scope, Path(code.co_filename), code.co_firstlineno)
+
+
+def ask_for(metafunc: pytest.Metafunc, names: Sequence[str]) -> None:
+    """Let a test need fixtures that it does not name, parametrized ones among them.
+
+    Asked for when the test runs, a fixture with parameters has none. To be called before
+    pytest's own ``pytest_generate_tests``.
+    """
+    from _pytest.scope import Scope
+
+    info = metafunc.definition._fixtureinfo  # noqa: SLF001
+    more = tuple(name for name in names if name not in info.names_closure)
+    if not more:
+        return
+    manager = metafunc.definition.session._fixturemanager  # noqa: SLF001
+    closure, found = manager.getfixtureclosure(metafunc.definition, more, frozenset())
+    # Of these pytest makes the closure anew, without what direct parameters replace.
+    object.__setattr__(info, "initialnames", (*info.initialnames, *more))
+    known = info.name2fixturedefs
+    for name, definitions in found.items():
+        known.setdefault(name, definitions)
+    info.names_closure.extend([name for name in closure if name not in info.names_closure])
+    info.names_closure.sort(
+        key=lambda name: known[name][-1]._scope if name in known else Scope.Function,  # noqa: SLF001
+        reverse=True,
+    )
+
+
+def change_texts(report: pytest.TestReport, change: Callable[[str], str]) -> None:
+    """Change all that a report shows: traceback, values, captured output."""
+    report.longrepr = _changed(report.longrepr, change)
+    report.sections = [(name, change(text)) for name, text in report.sections]
+
+
+def _changed(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - pytest's own
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return type(value)(_changed(one, change) for one in value)
+    if type(value).__module__.startswith("_pytest._code"):
+        for name, one in vars(value).items():
+            setattr(value, name, _changed(one, change))
+    return value
+
+
+def is_unittest(collector: pytest.Collector) -> bool:
+    """Whether a collector is that of a ``unittest.TestCase``."""
+    unittest = sys.modules.get("_pytest.unittest")
+    return unittest is not None and isinstance(collector, unittest.UnitTestCase)
+
+
+def uncollected(config: pytest.Config) -> int:
+    """How many files or parts of them could not be collected; to be asked before tests run."""
+    session = config.pluginmanager.get_plugin("session")
+    return 0 if session is None else int(session.testsfailed)
+
+
+def passed_over(config: pytest.Config) -> int:
+    """How many files ``--lf`` has not looked into."""
+    return int(getattr(config.pluginmanager.get_plugin("lfplugin"), "_skipped_files", 0))
+
+
+def wide_parameters(item: pytest.Item) -> tuple[tuple[str, int], ...]:
+    """Which parameters of module- or session-scoped fixtures an item has, by their numbers."""
+    callspec = getattr(item, "callspec", None)
+    if callspec is None or len(callspec.params) < 2:  # noqa: PLR2004 - the trial, and another
+        return ()
+    scopes = callspec._arg2scope  # noqa: SLF001
+    return tuple(
+        (name, index)
+        for name, index in callspec.indices.items()
+        if name in scopes and scopes[name].value != "function"
+    )
 
 
 def mark_expression(text: str) -> Callable[[pytest.Item], bool]:
@@ -65,6 +165,17 @@ def is_controller(config: pytest.Config) -> bool:
     return bool(config.getoption("tx", None)) and config.getoption("dist", "no") != "no"
 
 
+def only_shows(config: pytest.Config) -> bool:
+    """Whether pytest is asked to show something, and to run no test."""
+    shows = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
+    return any(config.getoption(name, default=False) for name in shows)
+
+
+def verbosity(config: pytest.Config) -> int:
+    """How much is to be told; 0 also where there is no terminal (``-p no:terminal``)."""
+    return int(config.getoption("verbose", default=0))
+
+
 def runs_everywhere(config: pytest.Config) -> bool:
     """Whether every xdist worker is to run every item."""
     return bool(config.getoption("dist", "no") == "each")
@@ -79,6 +190,26 @@ def worker_input(config: pytest.Config, key: str) -> str | None:
 def worker_name(config: pytest.Config) -> str:
     """``gw0`` in that xdist worker, ``main`` elsewhere."""
     return worker_input(config, "workerid") or "main"
+
+
+def undelivered_reports(config: pytest.Config) -> list[pytest.TestReport]:
+    """Reports of xdist workers that have come in, and that xdist has not passed on.
+
+    Interrupted, it would drop them, with the records of trials that somebody has paid for.
+    """
+    import queue
+
+    events = getattr(config.pluginmanager.get_plugin("dsession"), "queue", None)
+    reports = []
+    while events is not None:
+        try:
+            name, event = events.get_nowait()
+        except queue.Empty:
+            break
+        if name == "testreport":
+            event["rep"].node = event["node"]  # as xdist does; its line on the terminal wants it
+            reports.append(event["rep"])
+    return reports
 
 
 def worker_pid(node: object) -> int | None:

@@ -32,7 +32,7 @@ def _keep(bench: BenchSession, trial: Trial, attempt: int) -> str | None:
         run = bench.run_directory()
         kept = keep_artifacts(
             run,
-            run.artifacts(spec.task.id, spec.variant.name, spec.repeat, attempt),
+            run.artifacts(spec.given_key or spec.task.id, spec.variant.name, spec.repeat, attempt),
             trial_output(trial),
             outcome=trial.outcome or Outcome.ERROR,
             policy=bench.settings.keep,

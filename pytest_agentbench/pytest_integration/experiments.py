@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pytest_agentbench.errors import UnknownComponent, UsageError
+import pytest
+
+from pytest_agentbench.errors import UsageError
 from pytest_agentbench.matrix.agentside import MODEL, OPTIONS, overlaid
 from pytest_agentbench.matrix.columns import alone, chosen
 from pytest_agentbench.matrix.layers import COMMAND_LINE, INI_FILE
@@ -14,6 +16,7 @@ from pytest_agentbench.model.task import SettingsLayer
 from pytest_agentbench.model.variant import Experiment, Variant
 from pytest_agentbench.options import PREFIX
 from pytest_agentbench.pytest_integration import compat
+from pytest_agentbench.pytest_integration.components import brought
 from pytest_agentbench.registry import agent_class
 from pytest_agentbench.settings import Assignment, Settings
 from pytest_agentbench.taskfiles.agentoptions import validate_by_registry
@@ -37,18 +40,21 @@ class Chosen:
     narrowed: tuple[str, ...] = ()
 
 
-def choose(settings: Settings) -> Chosen:
-    """Load the experiment and obey the options that choose and change its variants.
+def choose(settings: Settings, config: pytest.Config) -> Chosen:
+    """Load the experiment, ask for further variants, and obey the options about them.
 
     Raises ``UsageError`` and ``DefinitionError``.
     """
     ini, typed = read_assignments(settings.configured), read_assignments(settings.typed)
+    components = brought(config)
+    components.require()
     whole = load_experiment(
         settings.rootdir,
         settings.experiment,
         check_template=template_fault,
         check_marks=compat.marks_fault,
     )
+    whole = components.with_variants(whole)
     experiment = _columns(whole, settings, model=typed.get(MODEL, ini.get(MODEL)))
     _check_options(experiment, settings, ((INI_FILE, ini), (COMMAND_LINE, typed)))
     return Chosen(experiment, typed, ini, tuple(_narrowed(whole, experiment, settings)))
@@ -58,8 +64,8 @@ def _columns(whole: Experiment, settings: Settings, *, model: object) -> Experim
     if settings.agent is not None:
         try:
             agent_class(settings.agent)
-        except UnknownComponent as error:
-            raise UsageError(error.what, where=_AGENT) from error
+        except UsageError as error:
+            raise UsageError(error.what, where=_AGENT, advice=error.advice) from error
         name = None if model is None else str(model)
         return alone(whole, settings.agent, name, said=f"{_AGENT} {settings.agent}")
     if settings.variants:

@@ -10,37 +10,32 @@ import pytest
 from pytest_agentbench.errors import AgentbenchError, TaskFailed, TrialError
 from pytest_agentbench.matrix.order import SessionOrder
 from pytest_agentbench.model.outcome import Outcome
-from pytest_agentbench.model.record import Record
 from pytest_agentbench.pytest_integration import compat
-from pytest_agentbench.pytest_integration.chain import CHAIN, Chain, replace_properties
 from pytest_agentbench.pytest_integration.collect import (
     TaskFile,
     head_of,
     parametrize,
+    place_of,
     runs_trial,
     trial_of,
 )
 from pytest_agentbench.pytest_integration.narrowing import Narrowing
 from pytest_agentbench.pytest_integration.options import task_claims
+from pytest_agentbench.pytest_integration.overrides import misuse_of
 from pytest_agentbench.pytest_integration.paths import relative_to
 from pytest_agentbench.pytest_integration.planning import Planning, deselection
-from pytest_agentbench.pytest_integration.reporting import (
-    attach,
-    attached,
-    expecting,
-    headline,
-    move_time,
-    unstarted,
-)
+from pytest_agentbench.pytest_integration.sending import sendable
 from pytest_agentbench.pytest_integration.session import BenchSession
 from pytest_agentbench.pytest_integration.signals import Interruption
 from pytest_agentbench.reports.header import header_lines
 from pytest_agentbench.reports.junit import PREFIX
-from pytest_agentbench.results.plans import write_process_plan
 from pytest_agentbench.taskfiles import parsed
 
 if TYPE_CHECKING:
+    from pytest_agentbench.model.record import Record
     from pytest_agentbench.model.trial import TrialSpec
+    from pytest_agentbench.pytest_integration.chain import Chain
+    from pytest_agentbench.pytest_integration.ledger import Ledger
 
 
 class SessionHooks:
@@ -48,30 +43,49 @@ class SessionHooks:
 
     def __init__(self, bench: BenchSession) -> None:
         self._bench = bench
-        self._interruption = Interruption()
+        self._interruption = Interruption(bench.config, hurry=bench.hurry, end=bench.stop_engine)
+        # From the first task file on: SIGTERM while files are collected ends as Ctrl-C does.
+        self._interruption.install(worker=compat.is_worker(bench.config))
+        bench.config.pluginmanager.register(self._interruption, "agentbench-signals")
         self._narrowing = Narrowing(bench.config, bench.broken)
         self._planning = Planning(bench, self._narrowing)
         self._header: list[str] = []
         self._collected: list[pytest.Item] = []
 
-    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One parameter set per trial: ``fix-bug[codex-r1]``."""
-        parametrize(metafunc)
-
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """One parameter set per trial: ``fix-bug[codex-r1]``, further parameters behind it."""
+        parametrize(metafunc)
+        if self._bench.misuse is None:
+            self._bench.misuse = misuse_of(metafunc)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
         """Order trials by repeat, task and variant, in the places that trials have.
 
-        Other items keep theirs. First of all, so that plugins that shuffle have the last word.
+        Other items keep theirs, Python tests with trials too. First of all, so that plugins
+        that shuffle have the last word: those that are wrappers (pytest-randomly 5) too.
+        Trials that share a parameter of a wider fixture stay together, as pytest has put
+        them: else it would be made anew for each of them.
         """
-        trials = {
-            place: head for place, item in enumerate(items) if (head := head_of(item)) is not None
-        }
-        self._collected = [items[place] for place in trials]
-        order = SessionOrder(trials.values())
-        ranked = sorted(trials, key=lambda place: order.key(trials[place]))
-        for place, item in zip(trials, [items[place] for place in ranked], strict=True):
+        self._collected = []
+        places: list[int] = []
+        ranks: list[tuple[int, ...]] = []
+        order = SessionOrder()
+        groups: dict[tuple[tuple[str, int], ...], int] = {}
+        for place, item in enumerate(items):
+            head = head_of(item)
+            if head is None:
+                continue
+            self._collected.append(item)
+            if type(item.parent) is TaskFile:
+                group = groups.setdefault(compat.wide_parameters(item), len(groups))
+                places.append(place)
+                ranks.append((group, *order.key(head), place))
+        ranked = [items[place] for *_, place in sorted(ranks)]
+        for place, item in zip(places, ranked, strict=True):
             items[place] = item
+        return (yield)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Keep deselected trials in the plan."""
@@ -92,17 +106,19 @@ class SessionHooks:
         for item in selected:
             self._planning.enter(item)
         self._planning.enter_removed(self._collected)
-        runs = bool(selected) and not self._runs_nothing(session)
+        shows = self._runs_nothing(session)
+        runs = bool(selected) and not shows
         if self._collected:
             self._settle_plan(runs=runs)
         self._collected = []
         yield
         startable: list[TrialSpec] = []
-        if runs:
-            found = map(trial_of, selected)
-            startable += [spec for spec in found if spec is not None and spec.exclusion is None]
+        if not shows:
+            # Also of tests that only look into a sandbox.
+            places = filter(None, map(place_of, session.items))
+            found = (place.trial() for place in places)
+            startable += [spec for spec in found if spec.exclusion is None]
         if startable:
-            self._interruption.install(worker=compat.is_worker(session.config))
             self._bench.start_engine(startable)
 
     @staticmethod
@@ -111,8 +127,7 @@ class SessionHooks:
 
         Then no run begins: ``latest`` goes on naming one that was.
         """
-        shows = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
-        if any(session.config.getoption(name, default=False) for name in shows):
+        if compat.only_shows(session.config):
             return True
         goes_on = session.config.getoption("continue_on_collection_errors", default=False)
         # xdist runs what could be collected, whatever could not be.
@@ -135,18 +150,23 @@ class SessionHooks:
     def _settle_plan(self, *, runs: bool) -> None:
         """Make the plan, and write it where anything is to run. Raises pytest's ``UsageError``."""
         bench, config = self._bench, self._bench.config
-        plan = self._planning.plan()
         worker = compat.is_worker(config)
-        if not worker and config.option.verbose >= 0:
+        tells = not worker and compat.verbosity(config) >= 0
+        # Of ten thousand trials a plan takes long to make: not where nobody would see it.
+        plan = self._planning.plan() if runs or tells else None
+        refusal = self._planning.refusal() if plan is None else plan.refusal
+        if plan is not None and tells:
             self._header = header_lines(plan, bench.experiment(), label=bench.settings.label)
-        if plan.refusal is not None:
+        if refusal is not None:
             if not worker:
-                raise pytest.UsageError(plan.refusal)
+                raise pytest.UsageError(refusal)
             # An exception here would take the worker away without a word: its controller
             # reads the refusal in the plan.
-            bench.refusal = plan.refusal
-        if not runs:
+            bench.refusal = refusal
+        if plan is None or not runs:
             return
+        from pytest_agentbench.results.plans import write_process_plan
+
         try:
             if not worker:
                 from pytest_agentbench.pytest_integration.ledger import Ledger
@@ -172,16 +192,44 @@ class SessionHooks:
         return lines
 
     @pytest.hookimpl(wrapper=True)
+    def pytest_report_to_serializable(self) -> Generator[None, object, object]:
+        """Let no text of a report end an xdist session."""
+        data = yield
+        return sendable(data)
+
+    @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Tell the story instead of a traceback, put the time where it belongs, add the record."""
         report = yield
+        if place_of(item) is None:
+            return report
+        # With it comes the engine, which is not needed to collect.
+        from pytest_agentbench.pytest_integration.chain import CHAIN, replace_properties
+        from pytest_agentbench.pytest_integration.reporting import (
+            attach,
+            attached,
+            expecting,
+            move_time,
+            unstarted,
+        )
+
+        chain = item.stash.get(CHAIN, None)
+        redactor = None if chain is None else chain.redactor()
+        if redactor is not None:
+            compat.change_texts(report, redactor.text)
+        if chain is not None and report.when == "teardown":
+            del item.stash[CHAIN]
         spec = trial_of(item)
         if spec is None:
             return report
-        chain = item.stash.get(CHAIN, None)
-        if chain is not None and chain.record is not None:
+        if chain is not None:
+            self._conclude(chain, report, call)
+        if chain is not None and report.when == "setup" and report.passed:
+            chain.in_setup_s = chain.span_s
+            move_time(report, -chain.in_setup_s)
+        elif chain is not None and chain.record is not None:
             self._dress(report, call, chain, expecting(chain.record, report))
         elif report.when == "setup" and not report.passed:
             never_ran = expecting(unstarted(report, call, spec), report)
@@ -191,37 +239,90 @@ class SessionHooks:
         if record is not None and record.expected is not None:
             # JUnit's writer takes what stands on the item when the teardown is reported.
             item.user_properties.append((f"{PREFIX}expected", record.expected))
-        if report.when == "teardown" and chain is not None:
-            del item.stash[CHAIN]
         return report
+
+    @staticmethod
+    def _conclude(chain: Chain, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+        """Make the record of a trial whose agent has run and that nobody has scored."""
+        if chain.record is not None or chain.trial.run is None:
+            return
+        if report.when == "call":
+            chain.settle(call)
+        elif report.when == "setup" and not report.passed:
+            chain.broke(call)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Once all fixtures are there, see that an agent has run: they may be overridden."""
+        if self._starts_nothing(item.config) or not runs_trial(item):
+            return
+        from pytest_agentbench.pytest_integration.chain import CHAIN
+
+        chain = item.stash.get(CHAIN, None)
+        if chain is None:
+            raise TrialError(
+                f"{item.nodeid}: the fixtures of the trial are overridden, and no agent ran. "
+                "Try: let the override take the fixture of its own name as an argument"
+            )
+        arguments: dict[str, object] = getattr(item, "funcargs", {})
+        chain.confirm(arguments.get("agentbench_run"))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
+        """A body that goes on after its trial has broken has measured nothing."""
+        yield
+        if runs_trial(item):
+            from pytest_agentbench.pytest_integration.chain import CHAIN
+
+            chain = item.stash.get(CHAIN, None)
+            if chain is not None:
+                chain.insist()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Keep what an agent did where the test that asked for it is broken off."""
+        try:
+            return (yield)
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            from pytest_agentbench.pytest_integration.chain import CHAIN
+
+            chain = item.stash.get(CHAIN, None)
+            if chain is not None:
+                chain.interrupt()
+            raise
+
+    @staticmethod
+    def _starts_nothing(config: pytest.Config) -> bool:
+        return bool(config.getoption("setuponly", default=False))
 
     def _dress(
         self, report: pytest.TestReport, call: pytest.CallInfo[None], chain: Chain, record: Record
     ) -> None:
+        from pytest_agentbench.pytest_integration.reporting import attach, headline, move_time
+
         scored = record.outcome in (Outcome.PASSED, Outcome.FAILED)
         if report.when == "setup":
-            if report.passed:
-                move_time(report, -chain.span_s)
-            else:
-                attach(report, record)
-        elif report.when == "call":
-            move_time(report, chain.span_s)
             attach(report, record)
+        elif report.when == "call":
+            move_time(report, chain.in_setup_s)
+            attach(report, record)
+        if record.test is not None and report.when == "call" and report.failed:
+            # The traceback is the test's own: what the agent did stands below it.
+            report.sections.append(("agentbench", chain.story))
         told = call.excinfo is not None and call.excinfo.errisinstance((TaskFailed, TrialError))
         if told and report.when in ("setup", "call") and (scored or report.failed):
-            report.longrepr = headline(call, chain.story, record, report.location)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        """Leave no process and no sandbox; last, since pytest tears fixtures down here too."""
-        self._bench.stop_engine()
+            line = self._bench.config.getoption("tbstyle", default="auto") == "line"
+            story = chain.story.partition("\n")[0] if line else chain.story
+            report.longrepr = headline(call, story, record, report.location)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Tell what an agent made so that it cannot be removed."""
         for path in self._bench.leftover:
             terminalreporter.write_line(f"agentbench: cannot be removed: {path}", red=True)
 
-    def pytest_unconfigure(self) -> None:
-        """The same where the session never got to its end."""
-        self._bench.stop_engine()
-        self._interruption.restore()
+    def pytest_keyboard_interrupt(self) -> None:
+        """Keep the record of the trial that was interrupted; it has no report."""
+        record = self._bench.interrupted
+        ledger: Ledger | None = self._bench.config.pluginmanager.get_plugin("agentbench-ledger")
+        if record is not None and ledger is not None:
+            ledger.enter(record)

@@ -7,7 +7,7 @@ and plans only.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -23,8 +23,11 @@ from pytest_agentbench.model.record import Record
 from pytest_agentbench.model.rollup import Rollup
 from pytest_agentbench.model.variant import Experiment
 from pytest_agentbench.options import OPTIONS
+from pytest_agentbench.pytest_integration.components import brought
+from pytest_agentbench.pytest_integration.junitfile import JunitFile, junit_path
 from pytest_agentbench.pytest_integration.paths import relative_to
 from pytest_agentbench.pytest_integration.reporting import detached
+from pytest_agentbench.pytest_integration.signals import unbroken
 from pytest_agentbench.redaction import Redactor, printable
 from pytest_agentbench.reports.header import header_lines
 from pytest_agentbench.reports.terminal import summary_lines
@@ -38,6 +41,7 @@ from pytest_agentbench.results.manifest import (
     write_manifest,
 )
 from pytest_agentbench.results.plans import ProcessPlans, agree, merge, write_plan
+from pytest_agentbench.results.reportfile import check_report, write_report
 from pytest_agentbench.results.rescue import RescueStore
 from pytest_agentbench.results.rundir import RunDirectory, check_writable
 from pytest_agentbench.settings import Settings
@@ -69,6 +73,8 @@ class Ledger:
         self._crashed: dict[str, str] = {}
         self.troubles: list[str] = []
         self._rollup: Rollup | None = None
+        self._junit = JunitFile(config)
+        self._written: Path | None = None
         self._started = datetime.now(UTC)
 
     @classmethod
@@ -88,6 +94,8 @@ class Ledger:
         plan refuses to be run.
         """
         check_writable(settings.results)
+        if settings.junit is not None:
+            _check_junit(settings.junit, junit_path(config))
         run = RunDirectory.create(settings.results, run_id=run_id)
         ledger = cls(config, settings, run, experiment)
         if plan is None:
@@ -103,6 +111,7 @@ class Ledger:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Store a trial's record as soon as it is known."""
+        self._junit.note(report)
         record = detached(report)
         if record is not None:
             self.enter(record)
@@ -110,24 +119,55 @@ class Ledger:
             self._crashed[report.nodeid] = str(report.longrepr)
 
     def enter(self, record: Record) -> None:
-        """Store one record."""
+        """Store one record, then tell those who listen."""
         self._records.append(record)
         self._store.append(record)
+        self.troubles.extend(brought(self._config).tell(record))
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Account for every planned trial, and close the run."""
-        plan = self._settle_plan()
+    # Innermost: pytest's JUnit file is written when this goes on, and the summary is not yet.
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
+        """Account for every planned trial, close the run, and put pytest's JUnit file right."""
+        with unbroken():
+            plan = self._settle_plan()
+            self._close(session, plan)
+        yield
+        trouble = self._junit.settle(plan.selected, self._records)
+        if trouble is not None:
+            self.troubles.append(trouble)
+            self._let_trouble_show(session)
+            self.write_manifest(int(session.exitstatus))
+
+    def _close(self, session: pytest.Session, plan: Plan) -> None:
         self._enter_missing(plan)
         self._store.close()
         self.troubles.extend(self._store.trouble)
         self._rollup = roll_up(plan, self._records)
+        self._write_junit(plan, self._rollup)
         internal = any(record.reason is Reason.INTERNAL for record in self._records)
         if internal or self._rollup.unplanned:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
-        elif self.troubles and session.exitstatus == pytest.ExitCode.OK:
-            # Results that could not be stored are not a success.
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        self._let_trouble_show(session)
         self.write_manifest(int(session.exitstatus))
+
+    def _let_trouble_show(self, session: pytest.Session) -> None:
+        """Results that could not be stored are not a success."""
+        if self.troubles and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _write_junit(self, plan: Plan, rollup: Rollup) -> None:
+        path = self._settings.junit
+        if path is None:
+            return
+        from pytest_agentbench.reports.junit_suites import suites_xml
+
+        started_at = self._started.isoformat(timespec="seconds")
+        try:
+            write_report(path, suites_xml(plan, self._records, rollup, started_at=started_at))
+        except StoreError as error:
+            self.troubles.append(str(error))
+        else:
+            self._written = path
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print our section."""
@@ -147,6 +187,9 @@ class Ledger:
             reporter.write_line(self._experiment.source)
         for line in summary_lines(view, width=reporter._tw.fullwidth):  # noqa: SLF001
             reporter.write_line(line.text, **({line.style: True} if line.style else {}))
+        if self._written is not None:
+            shown = relative_to(self._written, self._settings.rootdir)
+            reporter.write_line(f"pass rates as JUnit XML: {printable(shown)}")
 
     def read_plans(self) -> None:
         """Take in what the processes have planned.
@@ -253,6 +296,18 @@ class Ledger:
             write_manifest(self._run.manifest, manifest)
         except StoreError as error:
             self.troubles.append(str(error))
+
+
+def _check_junit(path: Path, cases: Path | None) -> None:
+    """Make sure that the suite-level file can be written. Raises ``UsageError``."""
+    option = "--agentbench-junit"
+    if cases is not None and cases.resolve() == path.resolve():
+        raise UsageError(
+            "is the file of --junitxml too, and one would replace the other",
+            where=f"{option}: {path}",
+            advice="two names",
+        )
+    check_report(path, said=option)
 
 
 def _counts(rollup: Rollup) -> Counts:

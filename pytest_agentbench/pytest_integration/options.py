@@ -14,7 +14,7 @@ from pytest_agentbench.options import (
     Option,
     OptionKind,
 )
-from pytest_agentbench.taskfiles.claims import Claims
+from pytest_agentbench.taskfiles.claims import EXPERIMENT_NAMES, Claims
 
 if TYPE_CHECKING:
     from pytest_agentbench.settings import Settings
@@ -62,6 +62,15 @@ def task_directories(config: pytest.Config) -> tuple[str, ...] | None:
     return tuple(directories) if directories else None
 
 
+def has_experiment(config: pytest.Config) -> bool:
+    """Whether this is surely a project of ours, before any file is collected."""
+    if any((config.rootpath / name).is_file() for name in EXPERIMENT_NAMES):
+        return True
+    return task_directories(config) is not None or any(
+        _is_asked(config, option) for option in OPTIONS
+    )
+
+
 def task_claims(config: pytest.Config) -> Claims:
     """The rule by which this session claims files."""
     if _CLAIMS not in config.stash:
@@ -98,16 +107,15 @@ def check_settings(config: pytest.Config) -> None:
         return
     # Only now: most sessions ask for nothing, and pay for no more than the options' names.
     from pytest_agentbench.errors import AgentbenchError
-    from pytest_agentbench.registry import agent_names, sandbox_names
 
     try:
         settings = session_settings(config)
-        _check_name("sandbox", settings.sandbox, ("auto", *sandbox_names()))
-        _check_name("agent", settings.agent, agent_names())
+        _check_name(config, "sandbox", settings.sandbox)
+        _check_name(config, "agent", settings.agent)
         if any(config.getoption(f"{PREFIX}_{name}") for name in _CHOOSING):
             from pytest_agentbench.pytest_integration.experiments import choose
 
-            choose(settings)
+            choose(settings, config)
     except AgentbenchError as error:
         raise pytest.UsageError(str(error)) from error
 
@@ -122,19 +130,33 @@ def _is_asked(config: pytest.Config, option: Option) -> bool:
         return True
 
 
-def _check_name(option: str, value: str | None, known: Sequence[str]) -> None:
-    if value is None or value in known:
+def _check_name(config: pytest.Config, kind: Literal["agent", "sandbox"], name: str | None) -> None:
+    """Refuse a name that stands for nothing. Third parties are asked only where it is not ours."""
+    from pytest_agentbench import registry
+    from pytest_agentbench.errors import UnknownComponent, UsageError
+
+    others = ("auto",) if kind == "sandbox" else ()
+    if name is None or name in others or name in registry.built_in_names(kind):
         return
+    from pytest_agentbench.pytest_integration.components import brought
+
+    brought(config).require()
+    where = f"--{PREFIX}-{kind}"
+    try:
+        registry.check_name(kind, name)
+    except UnknownComponent as error:
+        names = registry.sandbox_names() if kind == "sandbox" else registry.agent_names()
+        raise UsageError(_unknown(kind, name, (*others, *names)), where=where) from error
+    except UsageError as error:
+        raise UsageError(error.what, where=where, advice=error.advice) from error
+
+
+def _unknown(kind: str, name: str, known: Sequence[str]) -> str:
     from difflib import get_close_matches
 
-    from pytest_agentbench.errors import UsageError
-
-    close = get_close_matches(value, known, n=1)
+    close = get_close_matches(name, known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ";"
-    raise UsageError(
-        f"unknown {option} {value!r}{hint} known: {', '.join(known)}",
-        where=f"--{PREFIX}-{option}",
-    )
+    return f"unknown {kind} {name!r}{hint} known: {', '.join(known)}"
 
 
 def session_settings(config: pytest.Config) -> Settings:

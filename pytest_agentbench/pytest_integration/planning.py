@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_agentbench.engine.planned import plan_trial
 from pytest_agentbench.errors import UsageError
 from pytest_agentbench.matrix.suites import (
     Candidate,
@@ -16,13 +17,15 @@ from pytest_agentbench.matrix.suites import (
     suite_names,
     suites_of,
 )
-from pytest_agentbench.model.plan import Plan, PlannedTrial
 from pytest_agentbench.model.trial import TrialHead
 from pytest_agentbench.pytest_integration import compat
 from pytest_agentbench.pytest_integration.collect import head_of
 from pytest_agentbench.pytest_integration.narrowing import Narrowing
 from pytest_agentbench.pytest_integration.session import BenchSession
 from pytest_agentbench.redaction import printable
+
+if TYPE_CHECKING:
+    from pytest_agentbench.model.plan import Plan, PlannedTrial
 
 _SELECTORS = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect"}
 _SWITCHES = {"lf": "--lf", "stepwise": "--sw"}
@@ -58,10 +61,12 @@ class Planning:
 
     def plan(self) -> Plan:
         """All that was collected, in the order in which it is to run."""
+        from pytest_agentbench.model.plan import Plan
+
         bench = self._bench
         planned = self._trials()
         experiment = bench.experiment()
-        narrowed = [*self._narrowing.reasons(), *bench.narrowed_by_options()]
+        narrowed = self._narrowed()
         gates = [suite.name for suite in experiment.suites if suite.gate is not None]
         gates += [task.dataset or task.id for task in bench.tasks.values() if task.gated]
         return Plan(
@@ -69,10 +74,24 @@ class Planning:
             suites=suite_names(bench.tasks.values(), experiment.suites),
             narrowed=list(map(printable, narrowed)),
             gates=list(dict.fromkeys(gates)),
-            refusal=self._refusal(planned, whole=not narrowed),
+            refusal=self._refusal(
+                {name for trial in planned for name in trial.suites}, whole=not narrowed
+            ),
         )
 
+    def refusal(self) -> str | None:
+        """What the plan's refusal would be, where nobody needs the plan."""
+        filled: set[str] = set()
+        if self._bench.experiment().suites:
+            filled.update(*(self._suites(item, head) for item, head in self._entered()))
+        return self._refusal(filled, whole=not self._narrowed())
+
+    def _narrowed(self) -> list[str]:
+        return [*self._narrowing.reasons(), *self._bench.narrowed_by_options()]
+
     def _trials(self) -> list[PlannedTrial]:
+        from pytest_agentbench.engine.planned import plan_trial
+
         planned: dict[str, PlannedTrial] = {}
         for (item, head), deselected in zip(self._entered(), self._deselected, strict=True):
             nodeid = item.nodeid
@@ -81,7 +100,7 @@ class Planning:
                 printable(nodeid),
                 deselected,
                 suites=self._suites(item, head),
-                position=self._place(head),
+                position=self._position(item, head),
             )
         return list(planned.values())
 
@@ -91,13 +110,17 @@ class Planning:
             assert head is not None, "only items of trials are entered"
             yield item, head
 
-    def _refusal(self, planned: Sequence[PlannedTrial], *, whole: bool) -> str | None:
-        """What is wrong with the suites; of a part of the project no suite is called empty."""
+    def _refusal(self, filled: AbstractSet[str], *, whole: bool) -> str | None:
+        """What is wrong with the suites; of a part of the project no suite is called empty.
+
+        ``filled`` are the suites that a trial belongs to.
+        """
         bench = self._bench
         suites, rootdir = bench.experiment().suites, bench.settings.rootdir
+        if bench.misuse is not None:
+            return bench.misuse
         try:
             check_names(bench.tasks.values(), suites, rootdir)
-            filled = {name for trial in planned for name in trial.suites}
             if whole and any(suite.name not in filled for suite in suites):
                 entered = [self._candidate(*one) for one in self._entered()]
                 check_members(entered, suites, rootdir)
@@ -112,8 +135,15 @@ class Planning:
         return suites_of(self._candidate(item, head), suites)
 
     def _candidate(self, item: pytest.Item, head: TrialHead) -> Candidate:
-        path = self._place(head).rpartition(":")[0]
+        path = self._position(item, head).rpartition(":")[0]
         return Candidate(head.task, path, lambda text: self._marked(item, text))
+
+    def _position(self, item: pytest.Item, head: TrialHead) -> str:
+        """Where what is tried is written: the task, or the Python test."""
+        if not head.test:
+            return self._place(head)
+        path, line, _ = item.location
+        return f"{path}:{(line or 0) + 1}"
 
     def _place(self, head: TrialHead) -> str:
         task = head.task

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_agentbench.errors import AgentbenchError, DefinitionError
-from pytest_agentbench.matrix.expand import Exclude, Trials, repeats_lowered, trials
+from pytest_agentbench.matrix.expand import Exclude, Expansion, Trials, repeats_lowered
 from pytest_agentbench.matrix.select import exclusion_of
 from pytest_agentbench.model.task import TaskSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.variant import Experiment
 from pytest_agentbench.options import PREFIX
 from pytest_agentbench.pytest_integration import compat
+from pytest_agentbench.pytest_integration.components import brought
 from pytest_agentbench.pytest_integration.controller import RUN_ID
 from pytest_agentbench.pytest_integration.experiments import Chosen, choose
 from pytest_agentbench.pytest_integration.options import session_settings
 from pytest_agentbench.pytest_integration.paths import relative_to
+from pytest_agentbench.pytest_integration.signals import unbroken
 from pytest_agentbench.results.rundir import RunDirectory, fresh_run_id
 from pytest_agentbench.settings import Settings
+from pytest_agentbench.taskfiles.loader import load_task_file
 
 if TYPE_CHECKING:
     from pytest_agentbench.engine.engine import Engine
@@ -35,7 +39,8 @@ class BenchSession:
     """One process's session with task files.
 
     ``refusal`` says why no agent may be started (results cannot be stored);
-    ``internal_error`` that a bug of ours ended a trial.
+    ``misuse`` is why the project's own fixtures make any run wrong; ``internal_error`` that
+    a bug of ours ended a trial; ``interrupted`` is the record of the one that Ctrl-C ended.
     """
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
@@ -43,12 +48,16 @@ class BenchSession:
         self.settings = settings
         self.run_id = compat.worker_input(config, RUN_ID) or fresh_run_id()
         self.refusal: str | None = None
+        self.misuse: str | None = None
         self.internal_error = False
+        self.interrupted: Record | None = None
         self.tasks: dict[str, TaskSpec] = {}
         self.broken: set[str] = set()
         self.leftover: tuple[Path, ...] = ()
         self._chosen: Chosen | AgentbenchError | None = None
         self._fewer_repeats = False
+        self._expansion: Expansion | None = None
+        self._loaded: dict[Path, tuple[TaskSpec, ...]] = {}
         self._marks: dict[str, pytest.MarkDecorator] = {}
         self._attempts: Counter[str] = Counter()
         self._engine: Engine | None = None
@@ -68,13 +77,21 @@ class BenchSession:
         chosen = self._choice()
         if repeats_lowered(task, experiment, chosen.command_line, chosen.ini):
             self._fewer_repeats = True
-        return trials(
-            task,
-            experiment,
-            chosen.command_line,
-            ini=chosen.ini,
-            exclusion=self._exclusion_of(task),
-        )
+        if self._expansion is None:
+            self._expansion = Expansion(experiment, chosen.command_line, ini=chosen.ini)
+        return self._expansion.trials(task, exclusion=self._exclusion_of(task))
+
+    def task_file(self, path: Path) -> tuple[TaskSpec, ...]:
+        """The tasks of a file. Raises ``DefinitionError``.
+
+        Kept for the next who asks: several Python tests may share a task.
+        """
+        brought(self.config).require()
+        if path not in self._loaded:
+            self._loaded[path] = load_task_file(
+                path, rootdir=self.settings.rootdir, sample=self.settings.sample
+            )
+        return self._loaded[path]
 
     def mark(self, tag: str) -> pytest.MarkDecorator:
         """The mark that a tag becomes; one for all tasks, and known to pytest."""
@@ -111,7 +128,7 @@ class BenchSession:
     def _choice(self) -> Chosen:
         if self._chosen is None:
             try:
-                self._chosen = choose(self.settings)
+                self._chosen = choose(self.settings, self.config)
             except AgentbenchError as error:
                 where = error.where if not isinstance(error, DefinitionError) else ""
                 self._chosen = AgentbenchError(
@@ -143,14 +160,31 @@ class BenchSession:
 
         tasks = {spec.task.id: spec.task for spec in selected}
         pins = RunDirectory(self.settings.results / "runs" / self.run_id).commits
-        self._engine = build_engine(self.settings, slots=self.experiment().slots, pins=pins)
+        build = partial(build_engine, self.settings, slots=self.experiment().slots, pins=pins)
+        drivers = sorted({spec.sandbox.driver for spec in selected})
+        make = brought(self.config).make_sandbox
+        try:
+            with unbroken():  # or what it has made on disk would be nobody's
+                self._engine = build(sandboxes=drivers, make_sandbox=make)
+        except AgentbenchError as error:
+            # An exception here would take a worker away without a word: its trials tell.
+            if not compat.is_worker(self.config):
+                raise pytest.UsageError(str(error)) from error
+            self.refusal = str(error)
+            self._engine = build()
         self._engine.start(tasks.values(), self.tasks.values())
+
+    def hurry(self) -> None:
+        """Kill all that runs at once: the user does not want to wait."""
+        if self._engine is not None:
+            self._engine.hurry()
 
     def stop_engine(self) -> None:
         """End what still runs and remove every sandbox. Idempotent."""
-        engine, self._engine = self._engine, None
-        if engine is not None:
-            self.leftover = engine.stop()
+        if self._engine is not None:
+            # Not forgotten before: whoever loses patience meanwhile has it hurry.
+            self.leftover = self._engine.stop()
+            self._engine = None
 
     def next_attempt(self, nodeid: str) -> int:
         """1 for a trial's first attempt, 2 for its first rerun."""

@@ -29,7 +29,10 @@ def header_lines(plan: Plan, experiment: Experiment, *, label: str | None = None
 
 def _lines(plan: Plan, experiment: Experiment, label: str | None) -> Iterator[str]:
     trials = plan.selected
-    variants = list(dict.fromkeys(trial.variant for trial in trials))
+    # In the experiment's order, whatever has shuffled the trials.
+    chosen = {trial.variant: None for trial in trials}
+    variants = [one.name for one in experiment.variants if one.name in chosen]
+    variants += [name for name in chosen if name not in variants]
     drivers = sorted({trial.sandbox for trial in trials})
     walls = ", ".join(f"{name} (unisolated)" if name == "local" else name for name in drivers)
     yield (
@@ -41,7 +44,9 @@ def _lines(plan: Plan, experiment: Experiment, label: str | None) -> Iterator[st
         about.append(f"baseline: {experiment.baseline}")
     if about:
         yield "; ".join(about)
-    suites = [f"{name} ({_count(_tasks(plan, name), 'task')})" for name in plan.suites]
+    # What was not selected at all goes without saying: the rollup tells of every suite.
+    counts = {name: _tasks(plan, name) for name in plan.suites}
+    suites = [f"{name} ({_count(number, 'task')})" for name, number in counts.items() if number]
     if suites:
         yield f"suites: {_listed(suites)}"
     excluded = Counter(trial.excluded.partition(":")[0] for trial in trials if trial.excluded)

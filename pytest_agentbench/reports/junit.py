@@ -24,6 +24,7 @@ def properties(record: Record) -> list[tuple[str, str]]:
     sandbox = record.sandbox
     values: dict[str, str | None] = {
         "task": record.task,
+        "test": record.test,
         "variant": record.variant,
         "repeat": str(record.repeat),
         "outcome": str(record.outcome),

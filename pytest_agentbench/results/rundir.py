@@ -140,6 +140,11 @@ class RunDirectory:
         return self.path / "plans"
 
     @property
+    def planned(self) -> bool:
+        """Whether a process of this run has begun to plan."""
+        return self.plans.is_dir()
+
+    @property
     def commits(self) -> Path:
         """Which commits the branches and tags of ``workspace.git`` meant; absent without any."""
         return self.path / "commits.json"
@@ -150,7 +155,10 @@ class RunDirectory:
         return self.path / "records.jsonl"
 
     def artifacts(self, task: str, variant: str, repeat: int, attempt: int = 1) -> Path:
-        """The directory of one attempt's artifacts; attempts after the first have their own."""
+        """The directory of one attempt's artifacts; attempts after the first have their own.
+
+        ``task`` is a trial's key where its task does not tell it from others.
+        """
         again = f"-attempt{attempt}" if attempt > 1 else ""
         return self.path / "artifacts" / file_name(task) / f"{file_name(variant)}-r{repeat}{again}"
 

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar, Self, cast
 
 from pytest_agentbench.errors import SandboxError
 from pytest_agentbench.model.contracts import Capabilities, SandboxRequest, Template
@@ -25,6 +25,7 @@ from pytest_agentbench.sandboxes.base import (
     opened,
     refuse_missing,
 )
+from pytest_agentbench.sandboxes.driverbase import SandboxHost
 from pytest_agentbench.sandboxes.furniture import Furniture
 from pytest_agentbench.sandboxes.namespace import Namespace, Status
 from pytest_agentbench.sandboxes.process import Command, Ended, data_file, run_command
@@ -62,6 +63,11 @@ class BubblewrapDriver:
         self._hide = (*hide, area.path)
         self._views: dict[tuple[object, ...], View] = {}
         self._refusal: SandboxError | None = None
+
+    @classmethod
+    def build(cls, host: SandboxHost) -> Self:
+        """The one instance that serves a session."""
+        return cls(host.area, host.runtime, hide=host.hide)
 
     def probe(self) -> Capabilities:
         """Put up real walls once. Raises ``SandboxError`` that says why they do not stand."""

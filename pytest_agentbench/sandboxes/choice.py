@@ -7,20 +7,24 @@ from difflib import get_close_matches
 
 from pytest_agentbench.errors import SandboxError
 from pytest_agentbench.model.contracts import SandboxDriver
+from pytest_agentbench.registry import built_in_names
+
+AUTO = "auto"
+"""The name that stands for whatever isolates here."""
 
 _UNISOLATED = "local"
 
 
 def choose(name: str, drivers: Mapping[str, SandboxDriver], *, trusted: bool) -> SandboxDriver:
-    """The driver of that name; for ``auto`` the first that isolates here.
+    """The driver of that name; for ``auto`` the first built-in one that isolates here.
 
     ``trusted`` agents are ours and deterministic: where nothing isolates they
     run in ``local``. Raises ``SandboxError``.
     """
-    if name != "auto":
+    if name != AUTO:
         return _named(name, drivers)
-    for known, driver in drivers.items():
-        if known != _UNISOLATED and why_not(known, driver) is None:
+    for known, driver in _automatic(drivers).items():
+        if why_not(known, driver) is None:
             return driver
     if trusted and _UNISOLATED in drivers:
         return drivers[_UNISOLATED]
@@ -35,8 +39,14 @@ def choose(name: str, drivers: Mapping[str, SandboxDriver], *, trusted: bool) ->
 
 def refusals(drivers: Mapping[str, SandboxDriver]) -> list[str]:
     """Why each driver that could isolate does not; empty where one does."""
-    found = [why_not(name, one) for name, one in drivers.items() if name != _UNISOLATED]
+    found = [why_not(name, one) for name, one in _automatic(drivers).items()]
     return [] if None in found else [why for why in found if why is not None]
+
+
+def _automatic(drivers: Mapping[str, SandboxDriver]) -> dict[str, SandboxDriver]:
+    """What ``auto`` may take: not a third party's, which is there when other trials name it."""
+    ours = built_in_names("sandbox")
+    return {name: one for name, one in drivers.items() if name in ours and name != _UNISOLATED}
 
 
 def why_not(name: str, driver: SandboxDriver) -> str | None:

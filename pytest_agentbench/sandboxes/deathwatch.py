@@ -12,19 +12,34 @@ import os
 import subprocess
 import threading
 
-# Reads "+PID" and "-PID"; at the end of its input, when the harness is gone,
-# kills the process groups that were not taken back.
+# Reads "+PID MARK" and "-PID"; at the end of its input, when the harness is gone,
+# kills the process groups that were not taken back, and then what left its group and
+# still wears the mark: daemons, and the children that they have meanwhile.
 _SCRIPT = """
 trap '' INT TERM HUP
 live=' '
-while read -r word; do
+while read -r word mark; do
   pid=${word#?}
   case $word in
-    +*) live="$live$pid " ;;
-    -*) live="${live%% $pid *} ${live#* $pid }" ;;
+    +*) live="$live$pid=$mark " ;;
+    -*) case $live in *" $pid="*)
+          after=${live#* $pid=}
+          live="${live%% $pid=*} ${after#* }" ;;
+        esac ;;
   esac
 done
-for pid in $live; do kill -s KILL -- "-$pid"; done
+for one in $live; do kill -s KILL -- "-${one%=*}"; done
+for one in $live; do
+  mark=${one#*=}
+  test -n "$mark" || continue
+  for pass in 1 2 3 4 5; do
+    found=$(grep -ls "^Max file locks  *$mark " /proc/[0-9]*/limits) || break
+    for file in $found; do
+      pid=${file#/proc/}
+      kill -s KILL "${pid%/limits}"
+    done
+  done
+done
 """
 
 _lock = threading.Lock()
@@ -38,9 +53,12 @@ def start() -> None:
         _started()
 
 
-def enter(group: int) -> None:
-    """From now on, kill this process group if the harness dies."""
-    _tell(b"+%d\n" % group)
+def enter(group: int, mark: int | None = None) -> None:
+    """From now on, kill this process group if the harness dies, and whoever wears its mark.
+
+    The mark is a soft limit on file locks, as ``sweep`` sets it.
+    """
+    _tell(b"+%d %s\n" % (group, b"" if mark is None else b"%d" % mark))
 
 
 def leave(group: int) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar, Self, cast
 
 from pytest_agentbench.errors import SandboxError
 from pytest_agentbench.model.contracts import Capabilities, SandboxRequest, Template
@@ -15,6 +15,7 @@ from pytest_agentbench.model.run import Completed
 from pytest_agentbench.sandboxes import cgroups
 from pytest_agentbench.sandboxes.area import WorkArea
 from pytest_agentbench.sandboxes.base import DirectorySandbox, new_places, opened, refuse_missing
+from pytest_agentbench.sandboxes.driverbase import SandboxHost
 from pytest_agentbench.sandboxes.launch import why_not
 from pytest_agentbench.sandboxes.process import Command, Ended, run_command
 from pytest_agentbench.sandboxes.runtime import Runtime
@@ -31,6 +32,11 @@ class LocalDriver:
     def __init__(self, area: WorkArea, runtime: Runtime) -> None:
         self._area = area
         self._runtime = runtime
+
+    @classmethod
+    def build(cls, host: SandboxHost) -> Self:
+        """The one instance that serves a session."""
+        return cls(host.area, host.runtime)
 
     def probe(self) -> Capabilities:
         """Nothing is isolated; limits where control groups can be made."""

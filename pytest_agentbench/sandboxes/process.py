@@ -31,11 +31,18 @@ _ALL_SEALS = 0x0F
 _NOTHING = Output()
 
 _leaders: set[int] = set()
+_trees: set[Tree] = set()
 
 
 def leaders() -> frozenset[int]:
     """The first processes of all commands that run now: somebody waits for each of them."""
     return frozenset(_leaders)
+
+
+def strike_all() -> None:
+    """SIGKILL what all commands have started, from any thread; for a session that cannot wait."""
+    for tree in tuple(_trees):
+        tree.strike()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +199,7 @@ async def _live_and_die(
         child.wait()
         raise
     _leaders.add(child.pid)
+    _trees.add(tree)
     try:
         tree.started(child.pid)
         timed_out = not await readable(pidfd, timeout_s)
@@ -209,6 +217,7 @@ async def _live_and_die(
             # Reaped last: until then its process group's number cannot be used again.
             child.poll()
             _leaders.discard(child.pid)
+            _trees.discard(tree)
             tree.gone()
             os.close(pidfd)
     return timed_out, survivors

@@ -88,7 +88,7 @@ class Sweep:
         for other in _in_flight:
             other._alone = False  # noqa: SLF001 - same class
         _in_flight.add(self)
-        deathwatch.enter(pid)
+        deathwatch.enter(pid, self._mark)
 
     def strike(self) -> int:
         """SIGKILL everything alive that belongs to the command; return how many there were."""

@@ -53,7 +53,7 @@ def roll_up(plan: Plan, records: Iterable[Record], *, narrowed: Sequence[str] = 
     for record in records:
         attempts.setdefault(record.key, []).append(record)
     selected = plan.selected
-    endings = [_Ending(trial, _counted(attempts.get(trial.key, ()))) for trial in selected]
+    endings = [_Ending(trial, counted_record(attempts.get(trial.key, ()))) for trial in selected]
     known = {trial.key for trial in selected}
     made = [record for key, tries in attempts.items() if key in known for record in tries]
     unwalled = [
@@ -85,7 +85,8 @@ def roll_up(plan: Plan, records: Iterable[Record], *, narrowed: Sequence[str] = 
     )
 
 
-def _counted(tries: Sequence[Record]) -> Record | None:
+def counted_record(tries: Sequence[Record]) -> Record | None:
+    """Which of a trial's attempts counts: the first scored one, else the last."""
     scored = (record for record in tries if record.outcome in _SCORED)
     return next(scored, tries[-1] if tries else None)
 
@@ -148,7 +149,7 @@ def _variant(ending: _Ending) -> str:
 
 
 def _task(ending: _Ending) -> str:
-    return ending.trial.task
+    return ending.trial.subject
 
 
 def _key(ending: _Ending) -> str:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
-from pytest_agentbench.errors import UnknownComponent
+from pytest_agentbench.errors import UsageError
 from pytest_agentbench.model.task import JsonValue
 from pytest_agentbench.registry import agent_class
 from pytest_agentbench.taskfiles.complaints import unknown
@@ -24,7 +24,7 @@ def validate_by_registry(
     """What the agent's own options model says is wrong: the place within, and a message."""
     try:
         model = agent_class(agent).Options
-    except UnknownComponent as error:
+    except UsageError as error:
         return [((), error.what)]
     try:
         model.model_validate(dict(options))

@@ -20,7 +20,13 @@ from pytest_agentbench.taskfiles.oracle_entries import (
 )
 from pytest_agentbench.taskfiles.paths import NamedPaths, overlapping
 from pytest_agentbench.taskfiles.placeholders import fill_text
-from pytest_agentbench.taskfiles.selection import skip_of, slots_of, xfail_of
+from pytest_agentbench.taskfiles.selection import (
+    NO_FIXTURES,
+    fixtures_of,
+    skip_of,
+    slots_of,
+    xfail_of,
+)
 from pytest_agentbench.taskfiles.taskshape import TASK_PLACES, TaskShape
 from pytest_agentbench.taskfiles.trees import Trees
 from pytest_agentbench.taskfiles.workspaces import workspace_of
@@ -132,6 +138,7 @@ class TaskBuilder:
             skip=skip_of(shape.skip, written("skip"), reporter) if shape.has("skip") else None,
             xfail=xfail_of(shape.xfail, reporter) if shape.has("xfail") else None,
             slots=slots_of(shape, reporter),
+            fixtures=fixtures_of(shape, reporter) if shape.has("fixtures") else NO_FIXTURES,
             layer=layer,
             owned=tuple(owned),
             row=draft.row.number if draft.row is not None else None,

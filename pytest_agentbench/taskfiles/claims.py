@@ -13,6 +13,10 @@ TOP_LEVEL_KEYS = ("prompt", "prompt_file", "oracles", "workspace", "dataset")
 """A YAML file below an unset ``agentbench_tasks`` is ours when it has one of these."""
 
 SUFFIXES = (".yaml", ".yml")
+EXPERIMENT_NAMES = ("agentbench.yaml", "agentbench.yml")
+"""The default experiment file, at the root directory."""
+EXPERIMENT_DIRECTORY = "experiments"
+"""Where the others are, at the root directory."""
 
 _BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8"),
@@ -104,7 +108,7 @@ class Claims:
         self._prefixes = tuple(
             os.path.join(os.path.normpath(rootdir / directory), "") for directory in directories
         )
-        self._experiments = os.path.join(rootdir, "experiments")
+        self._experiments = os.path.join(rootdir, EXPERIMENT_DIRECTORY)
         self._by_content: dict[str, bool] = {}
 
     def claims(self, path: Path) -> bool:
@@ -149,7 +153,4 @@ class Claims:
         directory = os.path.dirname(text)
         if directory == self._experiments:
             return True
-        return directory == os.fspath(self.rootdir) and name in (
-            "agentbench.yaml",
-            "agentbench.yml",
-        )
+        return directory == os.fspath(self.rootdir) and name in EXPERIMENT_NAMES

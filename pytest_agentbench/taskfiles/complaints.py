@@ -42,6 +42,7 @@ _BOUNDS = {
 _SHORT_FORMS: Mapping[str | int, str] = {
     "assets": "a path or a mapping",
     "dataset": "a mapping with a 'path'",
+    "fixtures": "a list of names, or a mapping of names to variables",
     "git": "a path, a URL or a mapping",
     "skip": "a reason or a mapping",
     "slots": "a mapping of names to whole numbers",

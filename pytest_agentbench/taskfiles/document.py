@@ -34,6 +34,18 @@ class AlsoText:
         return {"anyOf": [handler(core_schema), text]}
 
 
+@dataclass(frozen=True, slots=True)
+class AlsoNames:
+    """Tells the JSON schema that one name, or a list of names, will do as well as a mapping."""
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, object]:
+        """The schema of the mapping itself, a text, or a list of texts."""
+        text: dict[str, object] = {"type": "string"}
+        return {"anyOf": [handler(core_schema), text, {"type": "array", "items": text}]}
+
+
 Duration = Annotated[float, BeforeValidator(seconds), AlsoText(r"^[0-9hms. ]+$|\{\{")]
 Size = Annotated[int, BeforeValidator(size_bytes), AlsoText(r"^[0-9.]+ *[A-Za-z]*$|\{\{")]
 
@@ -41,7 +53,7 @@ Size = Annotated[int, BeforeValidator(size_bytes), AlsoText(r"^[0-9.]+ *[A-Za-z]
 class Shape(BaseModel):
     """A mapping of a file. Absent keys have their type's empty value: ask ``has``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     later: ClassVar[frozenset[str]] = frozenset()
 
@@ -81,6 +93,19 @@ class FilesShape(Shape):
 def one_or_many(value: object) -> object:
     """Let one string stand for a list with it."""
     return [value] if isinstance(value, str) else value
+
+
+def names_alone(value: object) -> object:
+    """Let a name, or a list of names, stand for a mapping of them to nothing."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list):
+        return value
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("must be a list of names, each of them text")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"names {twice!r} twice")
+    return dict.fromkeys(names)
 
 
 Texts = Annotated[list[str], BeforeValidator(one_or_many), AlsoText()]

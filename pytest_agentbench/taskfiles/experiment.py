@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_agentbench.errors import UnknownComponent, UsageError
 from pytest_agentbench.model.task import JsonValue, Position
 from pytest_agentbench.model.variant import (
     Expectation,
@@ -14,7 +15,7 @@ from pytest_agentbench.model.variant import (
     Variant,
     merged_options,
 )
-from pytest_agentbench.registry import agent_names
+from pytest_agentbench.registry import agent_names, check_name
 from pytest_agentbench.taskfiles.agentoptions import ValidateOptions, validate_by_registry
 from pytest_agentbench.taskfiles.complaints import unknown
 from pytest_agentbench.taskfiles.experimentfile import ExperimentFile, FileChecks, read_files
@@ -137,14 +138,22 @@ class _Assembly:
     def _check_agent(self, name: str, agent: str, links: tuple[Link, ...]) -> bool:
         """Whether the variant has an agent that is known."""
         last = links[-1]
-        if agent in agent_names():
-            return True
-        if last.shape.has("agent"):
-            last.report(("agent",), unknown(agent, agent_names(), what="agent"))
-        elif not any(link.mentions_agent for link in links):
-            message = f"the variant {name!r} needs an 'agent', or 'extends' one that has it"
-            last.report((), message, key=True)
-        return False
+        if not any(link.shape.has("agent") for link in links):
+            if not any(link.mentions_agent for link in links):
+                message = f"the variant {name!r} needs an 'agent', or 'extends' one that has it"
+                last.report((), message, key=True)
+            return False
+        try:
+            check_name("agent", agent)
+        except UnknownComponent:
+            if last.shape.has("agent"):
+                last.report(("agent",), unknown(agent, agent_names(), what="agent"))
+            return False
+        except UsageError as error:
+            if last.shape.has("agent"):
+                last.report(("agent",), error.what, advice=error.advice)
+            return False
+        return True
 
     def _check_options(
         self, agent: str, options: Mapping[str, JsonValue], links: tuple[Link, ...]

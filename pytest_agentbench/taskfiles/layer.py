@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_agentbench.registry import sandbox_names
+from pytest_agentbench.errors import UnknownComponent, UsageError
+from pytest_agentbench.registry import check_name, sandbox_names
 from pytest_agentbench.taskfiles.complaints import unknown
 from pytest_agentbench.taskfiles.names import variable_fault
 
@@ -65,7 +66,7 @@ class _Sandbox:
 
     def read(self) -> None:
         shape, layer = self._shape, self._layer
-        self._choice("driver", shape.driver, ("auto", *sandbox_names()), "sandbox")
+        self._driver(shape.driver)
         self._choice("network", shape.network, NETWORKS, "network")
         if shape.has("memory"):
             layer["sandbox.memory"] = shape.memory
@@ -86,6 +87,20 @@ class _Sandbox:
             for index, text in enumerate(roots):
                 self._root(index, text)
             layer["sandbox.read_only"] = [os.path.normpath(text) for text in roots]
+
+    def _driver(self, name: str) -> None:
+        if not self._shape.has("driver"):
+            return
+        at = (*self._at, "driver")
+        try:
+            if name != "auto":
+                check_name("sandbox", name)
+        except UnknownComponent:
+            known = ("auto", *sandbox_names())
+            self._reporter.report(at, unknown(name, known, what="sandbox"))
+        except UsageError as error:
+            self._reporter.report(at, error.what, advice=error.advice)
+        self._layer["sandbox.driver"] = name
 
     def _choice(self, field: str, value: str, known: tuple[str, ...], what: str) -> None:
         if not self._shape.has(field):

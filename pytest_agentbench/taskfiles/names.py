@@ -34,6 +34,7 @@ _PLAIN_FILE = re.compile(rf"{_PLAIN_ID.pattern}(?:/{_PLAIN_ID.pattern})*")
 _REPEAT_SUFFIX = re.compile(r"-r\d+$")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NAME_LIMIT = 255
+_VARIABLE_LIMIT = 131_072
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -86,7 +87,15 @@ def variable_fault(name: str, value: str) -> str | None:
     """Why a pair is no environment variable."""
     if not _VARIABLE.fullmatch(name):
         return "is not a name for an environment variable"
-    return "holds a NUL character" if "\0" in value else None
+    if "\0" in value:
+        return "holds a NUL character"
+    try:
+        raw = value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return "holds half a character (a lone surrogate)"
+    # The kernel's limit for one of them, its name and an end mark included.
+    room = _VARIABLE_LIMIT - len(name) - len("=\0")
+    return f"is longer than {room:,} bytes" if len(raw) > room else None
 
 
 def file_fault(name: str) -> str | None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from pydantic import ValidationError
 
+from pytest_agentbench.errors import UsageError
 from pytest_agentbench.model.task import FileTree, OracleSpec, Position
-from pytest_agentbench.registry import oracle_class, oracle_kinds
+from pytest_agentbench.registry import kinds_among, oracle_class, oracle_kinds
 from pytest_agentbench.taskfiles.complaints import subject, unknown
 from pytest_agentbench.taskfiles.document import FilesShape
 from pytest_agentbench.taskfiles.names import id_fault
@@ -117,9 +118,10 @@ class OracleEntries:
                 entry.report(("needs", index), message)
 
     def _kind(self, entry: _Entry) -> str | None:
-        known = CHECK_KINDS if entry.visible else oracle_kinds()
         what = "check" if entry.visible else "oracle"
-        kinds = [key for key in entry.extra if key in known]
+        kinds = [key for key in entry.extra if key in CHECK_KINDS]
+        kinds = kinds if entry.visible else kinds_among(entry.extra)
+        known = CHECK_KINDS if kinds or entry.visible else oracle_kinds()
         for key in entry.extra:
             if key in _later(entry):
                 entry.report((key,), _later(entry)[key], key=True)
@@ -130,7 +132,7 @@ class OracleEntries:
                 message = unknown(key, [*known, *entry.shape.keys()], what=f"{what} or key")
                 entry.report((key,), message, key=True)
         if len(kinds) == 1:
-            return kinds[0]
+            return self._loadable(entry, kinds[0])
         if kinds:
             named = " and ".join(repr(kind) for kind in kinds)
             entry.report((kinds[1],), f"one entry, one kind of {what}: {named}", key=True)
@@ -138,6 +140,16 @@ class OracleEntries:
             article = "a" if entry.visible else "an"
             entry.report((), f"{article} {what} needs one of: {', '.join(known)}")
         return None
+
+    @staticmethod
+    def _loadable(entry: _Entry, kind: str) -> str | None:
+        """The kind, unless the class that somebody gives for it cannot be had."""
+        try:
+            oracle_class(kind)
+        except UsageError as error:
+            entry.report((kind,), error.what, key=True, advice=error.advice)
+            return None
+        return kind
 
     def _spec(self, entry: _Entry, kind: str, name: str, *, required: bool) -> OracleSpec:
         shape = entry.shape
@@ -221,8 +233,8 @@ class _Entry:
         self._trees = trees
         self._hidden = hidden
 
-    def report(self, where: DataPath, message: str, *, key: bool = False) -> None:
-        self._reporter.report((*self.at, *where), message, key=key)
+    def report(self, where: DataPath, message: str, *, key: bool = False, advice: str = "") -> None:
+        self._reporter.report((*self.at, *where), message, key=key, advice=advice)
 
     @property
     def visible(self) -> bool:
@@ -282,8 +294,7 @@ def _later(entry: _Entry) -> Mapping[str, str]:
 
 
 def _first_kind(shape: CheckShape) -> str:
-    extra = shape.model_extra or {}
-    return next((kind for kind in oracle_kinds() if kind in extra), "oracle")
+    return next(iter(sorted(kinds_among(shape.model_extra or {}))), "oracle")
 
 
 def _free_name(entry: _Entry, taken: dict[str, DataPath]) -> str:

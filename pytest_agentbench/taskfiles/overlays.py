@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pytest_agentbench.taskfiles.claims import SUFFIXES
-
-_DEFAULTS = ("agentbench.yaml", "agentbench.yml")
-_DIRECTORY = "experiments"
+from pytest_agentbench.taskfiles.claims import (
+    EXPERIMENT_DIRECTORY,
+    EXPERIMENT_NAMES,
+    SUFFIXES,
+)
 
 
 def named_overlays(rootdir: str) -> dict[str, Path]:
@@ -34,12 +35,12 @@ def named_overlays(rootdir: str) -> dict[str, Path]:
 
 def _files(rootdir: str) -> list[Path]:
     root = Path(rootdir)
-    directory = root / _DIRECTORY
+    directory = root / EXPERIMENT_DIRECTORY
     try:
         names = sorted(name for name in os.listdir(directory) if name.endswith(SUFFIXES))  # noqa: PTH208 - ten times as fast
     except OSError:
         names = []
-    return [*(root / name for name in _DEFAULTS), *(directory / name for name in names)]
+    return [*(root / name for name in EXPERIMENT_NAMES), *(directory / name for name in names)]
 
 
 def _texts(file: Path) -> list[str]:

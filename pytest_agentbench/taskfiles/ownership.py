@@ -12,8 +12,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from pytest_agentbench.taskfiles.claims import SUFFIXES, Claims, is_task_name
-from pytest_agentbench.taskfiles.overlays import named_overlays
+from pytest_agentbench.taskfiles.claims import (
+    EXPERIMENT_DIRECTORY,
+    EXPERIMENT_NAMES,
+    SUFFIXES,
+    Claims,
+    is_task_name,
+)
 
 _Answer = Callable[[str], "Path | None"]
 _FILES_OF_A_DIRECTORY = ("task.yaml", "task.yml")
@@ -87,7 +92,7 @@ class Ownership:
 
     def _owner(self, text: str) -> Path | None:
         if self._overlays is None:
-            self._overlays = named_overlays(self._root)
+            self._overlays = _overlays_of(self._root)
         for overlay, file in self._overlays.items():
             if text == overlay or _below(text, overlay):
                 return file
@@ -195,6 +200,17 @@ class Ownership:
         return self.claims.claims(path) and (
             is_task_name(path.name) or self.claims.reads_like_task(path)
         )
+
+
+def _overlays_of(rootdir: str) -> dict[str, Path]:
+    """The overlays of a project's experiments, and who names them."""
+    places = (*EXPERIMENT_NAMES, EXPERIMENT_DIRECTORY)
+    if not any(os.path.lexists(os.path.join(rootdir, place)) for place in places):
+        return {}
+    # Only now: most sessions are of projects without experiments.
+    from pytest_agentbench.taskfiles.overlays import named_overlays  # noqa: PLC0415
+
+    return named_overlays(rootdir)
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DIALECT = GenerateJsonSchema.schema_dialect
 _JsonMapping = dict[str, "JsonValue"]
+_NAMES_CLASS = r"^[\w.]+:[\w.]+$"
 
 
 def task_schema() -> _JsonMapping:
@@ -51,7 +52,8 @@ def experiment_schema() -> _JsonMapping:
 
 def _name_drivers(definitions: dict[str, _JsonMapping]) -> None:
     properties = cast("dict[str, _JsonMapping]", definitions["SandboxShape"]["properties"])
-    properties["driver"]["enum"] = ["auto", *sandbox_names()]
+    names: list[JsonValue] = ["auto", *sandbox_names()]
+    properties["driver"]["anyOf"] = [{"enum": names}, {"pattern": _NAMES_CLASS}]
 
 
 def _first_line(kind: str) -> str:

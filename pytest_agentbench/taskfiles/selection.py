@@ -1,7 +1,8 @@
-"""What a task file says of when it is run: skip, xfail and slots."""
+"""What a task file says of when and with what it is run: skip, xfail, slots and fixtures."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pytest_agentbench.model.task import SkipRule, Xfail
@@ -10,8 +11,6 @@ from pytest_agentbench.taskfiles.names import id_fault, variable_fault
 from pytest_agentbench.taskfiles.yamlnodes import value_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pytest_agentbench.model.task import JsonValue
     from pytest_agentbench.taskfiles.experimentshape import ExperimentShape
     from pytest_agentbench.taskfiles.rowscope import Reporter
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
         UnlessShape,
         XfailShape,
     )
+
+NO_FIXTURES: Mapping[str, str] = {}
+"""One for all tasks without."""
 
 _PLATFORMS = {
     "cygwin32": "cygwin",
@@ -126,3 +128,28 @@ def slots_of(shape: TaskShape | ExperimentShape, reporter: Reporter) -> Mapping[
         if fault is not None:
             reporter.report(("slots", name), f"the slot name {name!r} {fault}", key=True)
     return dict(shape.slots)
+
+
+def fixtures_of(shape: TaskShape, reporter: Reporter) -> Mapping[str, str]:
+    """The pytest fixtures that a trial needs, each with the variable that its value becomes."""
+    variables = [variable for variable in shape.fixtures.values() if variable is not None]
+    for name, variable in shape.fixtures.items():
+        fault = _fixture_fault(name)
+        if fault is not None:
+            reporter.report(("fixtures",), f"the fixture {name!r} {fault}")
+        if variable is None:
+            continue
+        fault = variable_fault(variable, "")
+        if fault is None and variables.count(variable) > 1:
+            fault = "is given by two fixtures"
+        if fault is not None:
+            reporter.report(("fixtures", name), f"{variable!r} {fault}")
+    return {name: variable or "" for name, variable in shape.fixtures.items()}
+
+
+def _fixture_fault(name: str) -> str | None:
+    if not name.isidentifier():
+        return "has no name that a fixture can have"
+    if name == "request" or name.startswith("agentbench_"):
+        return "is a part of every trial already"
+    return None

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pytest_agentbench.model.task import Reveal
 from pytest_agentbench.taskfiles.document import (
     MAX_REPEATS,
+    AlsoNames,
     AlsoText,
     Duration,
     FilesShape,
@@ -20,6 +21,7 @@ from pytest_agentbench.taskfiles.document import (
     SandboxShape,
     Shape,
     Texts,
+    names_alone,
     text_as,
 )
 
@@ -183,7 +185,7 @@ class XfailShape(Shape):
 class TaskShape(Shape):
     """A task file."""
 
-    later = frozenset({"fixtures", "steps"})
+    later = frozenset({"steps"})
 
     id: str = Field(
         "", description="the task's name in node ids and results (default: the file's stem)"
@@ -227,6 +229,10 @@ class TaskShape(Shape):
     )
     slots: dict[str, Annotated[int, Field(ge=1, le=1000)]] = Field(
         default_factory=dict, description="how many of each named resource one trial holds"
+    )
+    fixtures: Annotated[dict[str, str | None], BeforeValidator(names_alone), AlsoNames()] = Field(
+        default_factory=dict,
+        description="pytest fixtures that a trial needs; what they give becomes environment",
     )
     dataset: DatasetShape = Field(DatasetShape(), description="one task per row of a file")
     gate: dict[str, object] = Field(

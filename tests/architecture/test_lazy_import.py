@@ -69,7 +69,7 @@ def test_a_session_without_task_files_loads_nothing_of_ours(
         "    assert 'pytest_agentbench.engine' not in sys.modules\n"
     )
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *workers],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:html", *workers],
         cwd=tmp_path,
         capture_output=True,
         text=True,

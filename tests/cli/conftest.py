@@ -40,6 +40,9 @@ def agentbench(root: Path) -> Agentbench:
         *args: str, stdin: str = "", path: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+        # Of the outer session's variables this one: plugins that are only here to be tested
+        # with are not of the project.
+        environment["PYTEST_ADDOPTS"] = os.environ["PYTEST_ADDOPTS"]
         if path is not None:
             environment["PATH"] = path
         return subprocess.run(

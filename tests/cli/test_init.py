@@ -67,7 +67,7 @@ def test_it_proves_itself(agentbench: Agentbench) -> None:
         "\n"
         "- controls: there are none\n"
         "\n"
-        "2 tasks, 0 wrong files\n"
+        "2 tasks, 0 wrong files, 0 proofs failed\n"
     )
     assert done.returncode == 0
 

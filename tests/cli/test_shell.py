@@ -63,6 +63,16 @@ def test_what_is_left_is_told(agentbench: Agentbench, suite: Path, driver: str) 
     assert sorted(suite.rglob("*")) == before
 
 
+def test_fixtures_that_are_missing_are_told(agentbench: Agentbench, suite: Path) -> None:
+    """A shell has no pytest around it: what the task's fixtures would give is not there."""
+    task = suite / "tasks/greet.yaml"
+    task.write_text(task.read_text() + "fixtures: [database]\n")
+    done = agentbench("shell", "greet", "--sandbox=local", "--", "true")
+    assert done.stderr == (
+        "agentbench: without the pytest fixtures database\nagentbench: nothing was changed\n"
+    )
+
+
 def test_terminal(suite: Path) -> None:
     """On a terminal the shell has one of its own, of the same size, and ends with its status."""
     require("bubblewrap")

@@ -439,6 +439,19 @@ def test_an_oracle_in_plain_sight(agentbench: Agentbench, suite: Path, tmp_path:
     assert proofs(done)["seen"]["hidden from agents"] == ("ok", "")
 
 
+def test_tasks_with_fixtures_are_left_to_pytest(agentbench: Agentbench, suite: Path) -> None:
+    """What only a session of tests can set up is unproven, and that is said; others are tried."""
+    task = suite / "tasks/greet.yaml"
+    task.write_text(task.read_text() + "fixtures: [database, queue]\n")
+    done = agentbench("validate", "--run", "--runs=1", "--sandbox=local")
+    assert done.returncode == 0
+    found = proofs(agentbench("validate", "--run", "--runs=1", "--sandbox=local", "--json"))
+    why = "needs the pytest fixtures database, queue: prove it with pytest"
+    assert set(found["greet"].values()) == {("unproven", why)}
+    assert found["add"]["reference"] == ("ok", "")
+    assert f"- reference: {why}" in done.stdout
+
+
 def test_skipped_tasks(agentbench: Agentbench, suite: Path) -> None:
     """A task that is skipped here is not tried, and that is said."""
     (suite / "tasks/add.yaml").write_text("prompt: p\noracles: [{run: 'false'}]\nskip: not ready\n")

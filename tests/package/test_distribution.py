@@ -51,7 +51,8 @@ def test_each_lower_bound_is_tested_at_its_lowest(repository: Path) -> None:
     """The constraints of the run with the lowest versions pin exactly the declared bounds."""
     config = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
     extras = config["optional-dependencies"]
-    declared = [*config["dependencies"], *extras["asyncio"]]
+    plugins = [line for line in extras["test"] if line.startswith("pytest-")]
+    declared = [*config["dependencies"], *extras["asyncio"], *plugins]
     bounds = dict(line.split(">=") for line in declared)
     lines = (repository / ".ci" / "constraints-lowest.txt").read_text().splitlines()
     pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))

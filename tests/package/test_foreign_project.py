@@ -6,18 +6,24 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-# Without rerunfailures, which leaves a socket open and warns of it on standard error.
+# Without rerunfailures, which leaves a socket open and warns of it on standard error, and
+# without randomly, which has another seed in every session, and metadata, which lists plugins.
 CONFIG = """\
 [pytest]
-addopts = --strict-markers --strict-config -p no:cacheprovider -p no:rerunfailures
+addopts = --strict-markers --strict-config -p no:cacheprovider
+    -p no:rerunfailures -p no:randomly -p no:html -p no:metadata
 filterwarnings = error
 xfail_strict = true
 markers = slow: takes long
 """
+if find_spec("pytest_asyncio"):
+    # Unset, it warns in every session, and a project of anybody's has set it.
+    CONFIG += "asyncio_default_fixture_loop_scope = function\n"
 
 TESTS = '''\
 """Some tests of somebody else's."""
@@ -165,10 +171,95 @@ def test_no_plugin_output_at_all_under_all_warnings(foreign: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "pytest", "-q", "sub"],
         cwd=foreign,
-        env={**os.environ, "PYTHONWARNINGS": "error"},
+        env={
+            **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+            "PYTHONWARNINGS": "error",
+        },
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+LISTING = """\
+import os, sys
+from pathlib import Path
+
+
+def pytest_unconfigure():
+    name = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    Path(os.environ["MODULES"], name).write_text("\\n".join(sorted(sys.modules)))
+"""
+
+LIGHT = {
+    "pytest_agentbench",
+    "pytest_agentbench.options",
+    "pytest_agentbench.plugin",
+    "pytest_agentbench.pytest_integration",
+    "pytest_agentbench.pytest_integration.compat",
+    "pytest_agentbench.pytest_integration.fixtures",
+    "pytest_agentbench.pytest_integration.hookspecs",
+    "pytest_agentbench.pytest_integration.options",
+    "pytest_agentbench.taskfiles",
+    "pytest_agentbench.taskfiles.claims",
+    "pytest_agentbench.taskfiles.ownership",
+}
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "2")], ids=["one-process", "xdist"])
+def test_a_session_adds_light_modules_and_no_directory(
+    foreign: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """Of a whole session, each process has loaded our few light modules; nothing is on disk."""
+    (foreign / "conftest.py").write_text(LISTING)
+    loaded: dict[str, dict[str, set[str]]] = {}
+    for name, option in (("without", ("-p", "no:agentbench")), ("with", ())):
+        places = {place: tmp_path / name / place for place in ("home", "cache", "tmp", "modules")}
+        for place in places.values():
+            place.mkdir(parents=True)
+        env = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+        env |= {
+            "HOME": str(places["home"]),
+            "XDG_CACHE_HOME": str(places["cache"]),
+            "XDG_STATE_HOME": str(places["cache"]),
+            "TMPDIR": str(places["tmp"]),
+            "MODULES": str(places["modules"]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        command = [sys.executable, "-m", "pytest", "-q", "sub"]
+        done = subprocess.run(
+            [*command, *arguments, *option],
+            cwd=foreign,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert tree(places["home"]) == tree(places["cache"]) == []
+        assert not list(places["tmp"].glob("*agentbench*"))
+        loaded[name] = {
+            path.name: set(path.read_text().split()) for path in places["modules"].iterdir()
+        }
+    assert set(loaded["with"]) == ({"main", "gw0", "gw1"} if arguments else {"main"})
+    for process, modules in loaded["with"].items():
+        added = modules - loaded["without"][process]
+        foreigners = {one for one in added if one.partition(".")[0] not in sys.stdlib_module_names}
+        own = LIGHT if process != "main" or not arguments else LIGHT | CONTROLLER
+        assert foreigners <= own
+        assert "pytest_agentbench.plugin" in foreigners
+
+
+CONTROLLER = {
+    "pytest_agentbench.errors",
+    "pytest_agentbench.pytest_integration.controller",
+    "pytest_agentbench.pytest_integration.signals",
+    "pytest_agentbench.results",
+    "pytest_agentbench.results.atomic",
+    "pytest_agentbench.results.rundir",
+    "pytest_agentbench.settings",
+}
+"""What hands a run's id to workers that may find tasks."""

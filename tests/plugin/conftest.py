@@ -6,6 +6,9 @@ import pytest
 
 from projects import ADD, GREET, Project
 
+pytest.register_assert_rewrite("twins")
+import twins  # noqa: E402 - what is compared there is told as in a test
+
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> Project:
@@ -22,3 +25,12 @@ def workers(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """Arguments for one process, and for two xdist workers."""
     arguments: tuple[str, ...] = request.param
     return arguments
+
+
+@pytest.fixture
+def pair(pytester: pytest.Pytester) -> twins.Pair:
+    """A project of tasks beside the same as Python tests, freshly written."""
+    for kind in twins.KINDS:
+        (pytester.path / kind).mkdir()
+        twins.write(pytester.path / kind, kind)
+    return twins.Pair(pytester.path)

@@ -38,8 +38,8 @@ def test_each_option_has_an_ini_key_of_its_name() -> None:
         ("--agentbench-include-skipped", "agentbench_include_skipped")
     ]
     assert {one.name for one in OPTIONS} == {
-        *("agent", "experiment", "include-skipped", "keep", "label", "model", "repeats"),
-        *("results", "sample", "sandbox", "set", "variant"),
+        *("agent", "experiment", "include-skipped", "junit", "keep", "label", "model"),
+        *("repeats", "results", "sample", "sandbox", "set", "variant"),
     }
 
 

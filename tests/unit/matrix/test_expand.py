@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_agentbench.matrix.expand import expand, repeats_lowered, trials
+from pytest_agentbench.matrix.expand import Expansion, expand, repeats_lowered, trials
 from pytest_agentbench.matrix.order import SessionOrder, in_order
 from pytest_agentbench.model.outcome import Reason
 from pytest_agentbench.model.task import JsonValue, Position, SandboxSpec, SettingsLayer, TaskSpec
@@ -268,3 +268,18 @@ def test_the_nearest_layer_wins_and_is_named(
             assert trial.lineage[shown] == name
         else:
             assert trial.lineage.get(path, "built-in") == "built-in"
+
+
+def test_tasks_share_what_they_have_in_common() -> None:
+    """Tasks with equal settings share them; other settings, and what is a task's own, differ."""
+    experiment = Experiment((variant("a"), variant("b", {"limits.time": 5.0})))
+    expansion = Expansion(experiment, {})
+    first, second = (expansion.trials(task(name, {"repeats": 2})) for name in ("t", "u"))
+    assert first.columns is second.columns
+    assert [trial.key for trial in second] == ["u[a-r1]", "u[b-r1]", "u[a-r2]", "u[b-r2]"]
+    other = expansion.trials(task("v", {"repeats": 2, "limits.time": 7.0}))
+    assert [trial.limits.time_s for trial in other[:2]] == [7.0, 5.0]
+    out = Exclusion(Reason.SKIP, "not here")
+    left_out = expansion.trials(task("w", {"repeats": 2}), exclusion=lambda _: out)
+    assert {trial.exclusion for trial in left_out} == {out}
+    assert {trial.exclusion for trial in first} == {None}

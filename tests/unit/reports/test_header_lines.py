@@ -18,7 +18,7 @@ def test_a_plain_session_has_one_line() -> None:
 
 
 def test_all_that_is_out_of_the_ordinary_is_told() -> None:
-    """Label and baseline, suites, exclusions and gates have a line each."""
+    """Label and baseline, suites of which something runs, exclusions and gates have a line each."""
     trials = [
         planned("a", "codex", suites=("smoke", "rows")),
         planned("a", "mine", suites=("smoke", "rows")),
@@ -36,7 +36,7 @@ def test_all_that_is_out_of_the_ordinary_is_told() -> None:
     )
     assert others == [
         "agentbench: label: night; baseline: codex",
-        "agentbench: suites: smoke (1 task), rows (2 tasks), none (0 tasks)",
+        "agentbench: suites: smoke (1 task), rows (2 tasks)",
         "agentbench: 2 of 3 trials to be skipped: platform 1, skip 1",
         "agentbench: gates have no effect yet: smoke, add",
     ]
@@ -44,9 +44,20 @@ def test_all_that_is_out_of_the_ordinary_is_told() -> None:
 
 def test_many_suites_are_counted() -> None:
     """Ten are named."""
-    plan = matrix("a").model_copy(update={"suites": [f"s{number}" for number in range(12)]})
+    names = tuple(f"s{number}" for number in range(12))
+    plan = Plan(trials=[planned("a", suites=names)], suites=list(names))
     (line,) = (line for line in header_lines(plan, EXPERIMENT) if "suites" in line)
-    assert line.endswith("s9 (0 tasks) and 2 more")
+    assert line.endswith("s9 (1 task) and 2 more")
+
+
+def test_variants_are_in_the_experiments_order() -> None:
+    """A session that is shuffled has the same header."""
+    experiment = replace(
+        EXPERIMENT, variants=(Variant("codex", "command"), Variant("mine", "command"))
+    )
+    shuffled = Plan(trials=[planned("a", "mine"), planned("a", "codex")])
+    (line,) = header_lines(shuffled, experiment)
+    assert "2 trials of codex, mine (" in line
 
 
 def test_nothing_to_run_needs_no_header() -> None:

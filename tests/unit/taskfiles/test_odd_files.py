@@ -470,7 +470,7 @@ tasks/t.yaml:3:13: unknown key 'time'; known: cpus, driver, env, memory, network
     "merge-source-on-top": (
         "base: &b {prompt: p}\n<<: *b\noracles: [{run: x}]\n",
         """
-tasks/t.yaml:1:1: unknown key 'base'; known: checks, controls, dataset, description, gate, id, limits, oracles, prompt, prompt_file, repeats, reveal, sandbox, skip, slots, solution, tags, threshold, workspace, xfail
+tasks/t.yaml:1:1: unknown key 'base'; known: checks, controls, dataset, description, fixtures, gate, id, limits, oracles, prompt, prompt_file, repeats, reveal, sandbox, skip, slots, solution, tags, threshold, workspace, xfail
   1 | base: &b {prompt: p}
     | ^
 """,

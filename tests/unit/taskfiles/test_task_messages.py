@@ -61,26 +61,78 @@ tasks/t.yaml:3:1: unknown key 'promt'; did you mean 'prompt'?
     "unknown-far": (
         OK + "zzz: x\n",
         """
-tasks/t.yaml:3:1: unknown key 'zzz'; known: checks, controls, dataset, description, gate, id, limits, oracles, prompt, prompt_file, repeats, reveal, sandbox, skip, slots, solution, tags, threshold, workspace, xfail
+tasks/t.yaml:3:1: unknown key 'zzz'; known: checks, controls, dataset, description, fixtures, gate, id, limits, oracles, prompt, prompt_file, repeats, reveal, sandbox, skip, slots, solution, tags, threshold, workspace, xfail
   3 | zzz: x
     | ^
 """,
     ),
     "later": (
-        OK + "fixtures: []\nsteps: []\nlimits: {idle: 3m, turns: 5}\n",
+        OK + "steps: []\nlimits: {idle: 3m, turns: 5}\n",
         """
-tasks/t.yaml:3:1: 'fixtures' is not supported yet
-  3 | fixtures: []
+tasks/t.yaml:3:1: 'steps' is not supported yet
+  3 | steps: []
     | ^
-tasks/t.yaml:4:1: 'steps' is not supported yet
-  4 | steps: []
-    | ^
-tasks/t.yaml:5:10: 'idle' is not supported yet
-  5 | limits: {idle: 3m, turns: 5}
+tasks/t.yaml:4:10: 'idle' is not supported yet
+  4 | limits: {idle: 3m, turns: 5}
     |          ^
-tasks/t.yaml:5:20: 'turns' is not supported yet
-  5 | limits: {idle: 3m, turns: 5}
+tasks/t.yaml:4:20: 'turns' is not supported yet
+  4 | limits: {idle: 3m, turns: 5}
     |                    ^
+""",
+    ),
+    "fixture-twice": (
+        OK + "fixtures: [db, db]\n",
+        """
+tasks/t.yaml:3:11: 'fixtures': names 'db' twice
+  3 | fixtures: [db, db]
+    |           ^
+""",
+    ),
+    "fixture-names": (
+        OK + "fixtures: [my-db, request, agentbench_run]\n",
+        """
+tasks/t.yaml:3:11: the fixture 'my-db' has no name that a fixture can have
+  3 | fixtures: [my-db, request, agentbench_run]
+    |           ^
+tasks/t.yaml:3:11: the fixture 'request' is a part of every trial already
+  3 | fixtures: [my-db, request, agentbench_run]
+    |           ^
+tasks/t.yaml:3:11: the fixture 'agentbench_run' is a part of every trial already
+  3 | fixtures: [my-db, request, agentbench_run]
+    |           ^
+""",
+    ),
+    "fixture-variables": (
+        OK + "fixtures: {a: 1, b: 'X Y', c: URL, d: URL}\n",
+        """
+tasks/t.yaml:3:15: 'fixtures.a' must be text, not a number. Try: quotes around it
+  3 | fixtures: {a: 1, b: 'X Y', c: URL, d: URL}
+    |               ^
+tasks/t.yaml:3:21: 'X Y' is not a name for an environment variable
+  3 | fixtures: {a: 1, b: 'X Y', c: URL, d: URL}
+    |                     ^
+tasks/t.yaml:3:31: 'URL' is given by two fixtures
+  3 | fixtures: {a: 1, b: 'X Y', c: URL, d: URL}
+    |                               ^
+tasks/t.yaml:3:39: 'URL' is given by two fixtures
+  3 | fixtures: {a: 1, b: 'X Y', c: URL, d: URL}
+    |                                       ^
+""",
+    ),
+    "fixture-kind": (
+        OK + "fixtures: 3\n",
+        """
+tasks/t.yaml:3:11: 'fixtures' must be a list of names, or a mapping of names to variables, not a number
+  3 | fixtures: 3
+    |           ^
+""",
+    ),
+    "fixture-list-kind": (
+        OK + "fixtures: [3]\n",
+        """
+tasks/t.yaml:3:11: 'fixtures' must be a list of names, each of them text
+  3 | fixtures: [3]
+    |           ^
 """,
     ),
     "no-prompt": (

@@ -1,0 +1,1 @@
+"""An agent that writes its prompt in capitals."""
