@@ -39,7 +39,7 @@ class AgentbenchError(Exception):
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
         if self.advice:
-            text = f"{text.rstrip('.')}. Try: {self.advice}"
+            text = f"{text.rstrip('.')}{'' if text.endswith('?') else '.'} Try: {self.advice}"
         return text
 
 

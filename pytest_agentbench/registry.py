@@ -59,6 +59,9 @@ _PARENTS: Mapping[Kind, str] = {
 }
 """Classes with what a third party's class may leave out."""
 
+_OURS = "pytest_agentbench."
+_LONGEST = 500
+"""Characters of what an error says."""
 _LOADED: dict[str, type] = {}
 
 
@@ -264,9 +267,16 @@ def _loaded(point: EntryPoint, where: str) -> object:
         ) from error
 
 
+def is_foreign(component: object) -> bool:
+    """Whether a component, or its class, is a third party's."""
+    cls = component if isinstance(component, type) else type(component)
+    return not cls.__module__.startswith(_OURS)
+
+
 def last_line(error: BaseException) -> str:
-    """The last line of an error's traceback."""
-    return traceback.format_exception_only(error)[-1].strip()
+    """The end of an error's traceback as one line: some errors say pages."""
+    line = " ".join(traceback.format_exception_only(error)[-1].split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 2]} …"
 
 
 def _checked(kind: Kind, found: object, where: str, *, name: str | None = None) -> type:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from pytest_agentbench.engine.engine import Engine
+from pytest_agentbench.engine.guestwalls import watched
 from pytest_agentbench.engine.preparation import Preparations
 from pytest_agentbench.engine.slots import Slots, slots_directory
 from pytest_agentbench.errors import AgentbenchError, BrokenComponent
@@ -80,11 +81,11 @@ def build_driver(name: str, host: SandboxHost) -> SandboxDriver:
         return cast("SandboxDriver", kind.build(host))
     except AgentbenchError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # A third party's code: a session that goes on without its sandbox measures nothing.
         raise BrokenComponent(f"sandbox {name!r} cannot be built: {last_line(error)}") from error
 
 
 def _driver(name: str, host: SandboxHost, make: MakeSandbox | None) -> SandboxDriver:
     standard = partial(build_driver, name, host)
-    return standard() if make is None else make(name, standard)
+    return watched(standard() if make is None else make(name, standard))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,27 @@ pytest_plugins = ["pytester"]
 # longer than the tests.
 os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 
-# Of the plugins that are installed to be tested with, those that change every session
-# by being there. ``-p randomly`` on the command line of an inner session has one back.
-IN_ORDER = "-p no:randomly -p no:asyncio"
-os.environ.setdefault("PYTEST_ADDOPTS", IN_ORDER)
+# Plugins that are installed to be tested with. Some change every session by being there,
+# and to import them all takes as long as an inner session itself. ``-p randomly`` on the
+# command line of an inner session has one back.
+_OTHERS = (
+    *("asyncio", "html", "html_fixtures", "hypothesispytest", "metadata"),
+    *("pytest_cov", "pytest-split", "randomly"),
+)
+IN_ORDER = " ".join(f"-p no:{name}" for name in _OTHERS)
 
 # No deadline: two cores that run four workers make every one of them slow at times.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _inner_sessions() -> Iterator[None]:
+    """Inner sessions run in order. Not from the start: this session's workers would, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_ADDOPTS", IN_ORDER)
+        yield
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def said_by(command: str, directory: Path) -> str:
         "COLUMNS": "80",
         "HOME": str(directory),
         "PATH": f"{tools}:{os.environ['PATH']}",
-        "PYTEST_ADDOPTS": "-p no:randomly -p no:asyncio",
+        "PYTEST_ADDOPTS": os.environ["PYTEST_ADDOPTS"],
     }
     done = subprocess.run(
         ["/bin/sh", "-c", command],

@@ -94,8 +94,11 @@ class Prover:
         """All that can be tried with one task."""
         if task.fixtures:
             # They are pytest's, and this is no session of tests.
-            why = f"needs the pytest fixtures {', '.join(task.fixtures)}: prove it with pytest"
-            return [Proof(column, column, Status.UNPROVEN, why) for column in COLUMNS]
+            why = (
+                f"needs the pytest fixtures {', '.join(task.fixtures)}; try `pytest`, which must"
+                " pass, and `pytest --agentbench-agent=noop`, which must fail"
+            )
+            return [Proof("reference", task.id, Status.UNPROVEN, why)]
         answers: list[tuple[str, Variant, Callable[[Trial], str]]] = [
             ("reference", Variant("reference", "reference"), _passes)
         ]
@@ -280,7 +283,7 @@ def _proof(column: str, what: str, faults: Sequence[str]) -> Proof:
 
 
 def _said(trial: Trial) -> dict[str, str]:
-    results = trial.verdict.results if trial.verdict else ()
+    results = trial.verdict.results if trial.verdict is not None else ()
     return {
         result.name: f"{'passed' if result.passed else 'failed'}, score {result.score:.9g}"
         for result in results
@@ -315,7 +318,7 @@ def _refused_by(control: Control) -> Callable[[Trial], str]:
     def judge(trial: Trial) -> str:
         if trial.outcome is not Outcome.FAILED:
             return "passed" if trial.outcome is Outcome.PASSED else _trouble(trial)
-        results = trial.verdict.results if trial.verdict else ()
+        results = trial.verdict.results if trial.verdict is not None else ()
         # What was not run has refused nothing.
         refusing = [result.name for result in results if result.ran and not result.passed]
         if control.fails in refusing:

@@ -106,6 +106,9 @@ def _print(
     if proofs:
         failed = sum(one.status is Status.WRONG for _, found in proofs for one in found)
         said += f", {failed} {'proof' if failed == 1 else 'proofs'} failed"
+        unproven = sum(all(one.status is Status.UNPROVEN for one in found) for _, found in proofs)
+        if unproven:
+            said += f", {unproven} {'task' if unproven == 1 else 'tasks'} not proved"
     print(said)
 
 

@@ -7,10 +7,12 @@ runs, and would let that code change what the third one sees.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pytest_agentbench.engine.guests import Guest, ended, oracle_guest
 from pytest_agentbench.errors import OracleError, SandboxError
 from pytest_agentbench.model.contracts import (
     Sandbox,
@@ -22,12 +24,17 @@ from pytest_agentbench.model.contracts import (
 )
 from pytest_agentbench.model.task import Blob, OracleSpec
 from pytest_agentbench.model.verdict import OracleResult
+from pytest_agentbench.oracles.base import one_line
 from pytest_agentbench.oracles.combine import binding, graded, unmet_need
 from pytest_agentbench.registry import oracle_class
 
 CARRIED_BYTES = 1 << 30
 """More than that of changes is not carried to scoring: an agent could fill the disk, and a
 wrong answer would then count as trouble of ours."""
+
+GRACE_S = 10.0
+"""What a third party's oracle gets beyond its limit: a command of its that ran out of time has to
+be killed, and judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +143,40 @@ async def _check(staged: StagedOracle, subject: Subject, bench: Bench) -> Oracle
     started = time.perf_counter()
     sandbox = await bench.open(network=staged.spec.network)
     try:
-        result = await oracle_class(staged.spec.kind)().check(staged, sandbox, subject)
+        result = await _answer(staged, sandbox, subject)
     finally:
         await sandbox.close()
     return replace(result, name=staged.spec.name, duration_s=time.perf_counter() - started)
+
+
+async def _answer(staged: StagedOracle, sandbox: Sandbox, subject: Subject) -> OracleResult:
+    spec = staged.spec
+    kind = oracle_class(spec.kind)
+    guest = oracle_guest(kind, spec.name, spec.kind)
+
+    async def work() -> OracleResult:
+        with guest.does("check()"):
+            return await kind().check(staged, sandbox, subject)
+
+    if guest.foreign:
+        working, overdue = await ended(work(), spec.timeout_s + GRACE_S)
+        if overdue:
+            raise guest.wrong(f"check() did not end in its time ({spec.timeout_s:g} s)")
+        result = guest.gave("check() gave", working.result(), OracleResult)
+        _refuse_nonsense(result, guest)
+    else:
+        result = await work()
+    return replace(result, reason=one_line(result.reason))
+
+
+def _refuse_nonsense(result: OracleResult, guest: Guest) -> None:
+    """No answer is better than one that says too much: a score of 2 would lift a mean."""
+    if not 0 <= result.score <= 1:
+        raise guest.wrong(f"check() gave a score of {result.score:g}, which is not from 0 to 1")
+    try:
+        json.dumps(dict(result.details), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise guest.wrong(f"check() gave details that are no JSON: {error}") from error
 
 
 def _failed(spec: OracleSpec, reason: str) -> OracleResult:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import cast
 
+from pytest_agentbench.engine.guests import agent_guest, ended
 from pytest_agentbench.errors import SetupError, UsageError
 from pytest_agentbench.model.contracts import (
     Agent,
@@ -16,7 +17,8 @@ from pytest_agentbench.model.contracts import (
     InProcessAgent,
     Sandbox,
 )
-from pytest_agentbench.model.run import AgentRun, Completed
+from pytest_agentbench.model.outcome import Reason
+from pytest_agentbench.model.run import AgentRun, Completed, Transcript
 from pytest_agentbench.model.task import Blob
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.variant import Variant
@@ -37,11 +39,17 @@ def build_agent(variant: Variant) -> Agent:
         raise SetupError(
             error.what, advice=error.advice, where=f"variant {variant.name}"
         ) from error
-    try:
-        options = kind.Options.model_validate(dict(variant.options))
-    except ValueError as error:
-        raise SetupError(f"wrong options: {error}", where=f"variant {variant.name}") from error
-    return cast("type", kind)(options)  # type: ignore[no-any-return]
+    guest = agent_guest(kind, variant.agent, Reason.AGENT_LAUNCH)
+    with guest.does("'Options'"):
+        try:
+            options = kind.Options.model_validate(dict(variant.options))
+        except ValueError as error:
+            raise SetupError(f"wrong options: {error}", where=f"variant {variant.name}") from error
+    with guest.does("its constructor"):
+        agent: Agent = cast("type", kind)(options)
+        roots = agent.roots
+    guest.gave("its 'roots' is", roots, cast("type", tuple[Path, ...]))
+    return agent
 
 
 def refuse_unsupported(agent: Agent, variant: Variant) -> None:
@@ -66,34 +74,52 @@ async def run_agent(
 ) -> AgentRun:
     """Let the agent work until it ends or its wall time is over; ``changes`` is still unknown."""
     context = AgentContext(env=env, tools=trial.variant.tools)
-    started = time.perf_counter()
     # An agent that has both drives the sandbox itself.
     if hasattr(agent, "run"):
-        driver = cast("InProcessAgent", agent)
-        try:
-            async with asyncio.timeout(trial.limits.time_s + GRACE_S):
-                return await driver.run(trial, sandbox, context)
-        except TimeoutError:
-            spent = time.perf_counter() - started
-            return AgentRun(Completed(None, spent, timed_out=True), duration_s=spent)
+        return await _driven(cast("InProcessAgent", agent), trial, sandbox, context)
     adapter = cast("CommandAgent", agent)
     command = await _staged(adapter, trial, sandbox, context)
     completed = await sandbox.run(
         command.argv, env=command.env, stdin=command.stdin, timeout_s=trial.limits.time_s
     )
+    guest = agent_guest(adapter, trial.variant.agent)
+    with guest.does("parse()"):
+        transcript = adapter.parse(completed)
     return AgentRun(
         completed,
-        adapter.parse(completed),
+        guest.gave("parse() gave", transcript, Transcript),
         completed.duration_s,
         code_digest=command.code_digest,
     )
+
+
+async def _driven(
+    agent: InProcessAgent, trial: TrialSpec, sandbox: Sandbox, context: AgentContext
+) -> AgentRun:
+    """An agent that drives the sandbox itself, within its time."""
+    guest = agent_guest(agent, trial.variant.agent)
+
+    async def work() -> AgentRun:
+        with guest.does("run()"):
+            run = await agent.run(trial, sandbox, context)
+        return guest.gave("run() gave", run, AgentRun)
+
+    started = time.perf_counter()
+    working, overdue = await ended(work(), trial.limits.time_s + GRACE_S)
+    if not working.done():
+        raise guest.wrong("run() does not end when its time is over")
+    # What it raises because it was told to end says nothing more.
+    if overdue and (working.cancelled() or (guest.foreign and working.exception())):
+        spent = time.perf_counter() - started
+        return AgentRun(Completed(None, spent, timed_out=True), duration_s=spent)
+    return working.result()
 
 
 async def _staged(
     agent: CommandAgent, trial: TrialSpec, sandbox: Sandbox, context: AgentContext
 ) -> AgentCommand:
     """The agent's command with its files in place and its placeholders filled."""
-    command = agent.command(trial, context)
+    command = _command(agent, trial, context)
     told = dict(command.env)
     if agent.announces_harness:
         told |= {
@@ -115,6 +141,16 @@ async def _staged(
         stdin=command.stdin,
         code_digest=command.code_digest,
     )
+
+
+def _command(agent: CommandAgent, trial: TrialSpec, context: AgentContext) -> AgentCommand:
+    guest = agent_guest(agent, trial.variant.agent, Reason.AGENT_LAUNCH)
+    with guest.does("command()"):
+        command = agent.command(trial, context)
+    command = guest.gave("command() gave", command, AgentCommand)
+    if guest.foreign and not command.argv:
+        raise guest.wrong("command() gave an empty argv")
+    return command
 
 
 def _fill(text: str, places: Mapping[str, str]) -> str:

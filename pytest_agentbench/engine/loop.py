@@ -117,7 +117,25 @@ class EngineLoop:
     @staticmethod
     def _serve(loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
-        loop.run_forever()
+        loop.set_exception_handler(_report)
+        while True:
+            try:
+                loop.run_forever()
+            except (KeyboardInterrupt, SystemExit):
+                # A task that nobody watches called sys.exit: asyncio ends the loop for that,
+                # and whoever waits for one of the others would wait for ever.
+                continue
+            return
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+    """Tell of what goes wrong in the loop, but for tasks that a third party has forgotten.
+
+    They are told of when they are collected as garbage, so in another trial's log; and where
+    that happens while pytest parses a source, Python 3.11 breaks off with a ``SystemError``.
+    """
+    if "future" not in context:
+        loop.default_exception_handler(context)
 
 
 def _transfer(task: asyncio.Task[T], ended: Future[T]) -> None:

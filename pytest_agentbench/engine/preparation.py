@@ -13,19 +13,22 @@ import secrets
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 from pytest_agentbench.agents.solution import apply_solution
+from pytest_agentbench.engine.guests import Guest, oracle_guest
 from pytest_agentbench.errors import OracleError, SetupError, TrialFault
 from pytest_agentbench.model.contracts import (
     ExpectedTests,
+    Sandbox,
     SandboxDriver,
     SandboxRequest,
     StagedOracle,
     Template,
 )
 from pytest_agentbench.model.digest import digest_blobs, digest_value
-from pytest_agentbench.model.task import OracleSpec, SandboxSpec, Solution, TaskSpec
+from pytest_agentbench.model.shape import a_kind
+from pytest_agentbench.model.task import Blob, OracleSpec, SandboxSpec, Solution, TaskSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.registry import oracle_class
 from pytest_agentbench.sandboxes.blobs import read_tree
@@ -226,7 +229,7 @@ class Preparations:
                         where=task.id,
                     )
             solved = task.solution is not None
-            result = await oracle_class(oracle.spec.kind)().rehearse(oracle, opened, solved=solved)
+            result = await _rehearsal(oracle, opened, solved=solved)
         finally:
             await opened.close()
         if result.expected is not None:
@@ -257,13 +260,37 @@ class Preparations:
             draft.replace(place)
 
 
+def _well_staged(staged: StagedOracle, guest: Guest, doing: str) -> StagedOracle:
+    if not isinstance(staged, StagedOracle):
+        raise guest.wrong(f"{doing} gave {a_kind(staged)}, no StagedOracle")
+    guest.gave(f"{doing} gave as 'digest'", staged.digest, str)
+    guest.gave(f"{doing} gave as 'files'", staged.files, cast("type", Mapping[str, Blob]))
+    if staged.expected is not None:
+        guest.gave(f"{doing} gave as 'expected'", staged.expected, cast("type", Mapping[str, str]))
+    return staged
+
+
+async def _rehearsal(oracle: StagedOracle, sandbox: Sandbox, *, solved: bool) -> StagedOracle:
+    spec = oracle.spec
+    kind = oracle_class(spec.kind)
+    guest = oracle_guest(kind, spec.name, spec.kind)
+    with guest.does("rehearse()"):
+        result = await kind().rehearse(oracle, sandbox, solved=solved)
+    return _well_staged(result, guest, "rehearse()")
+
+
 def _staged(spec: OracleSpec) -> StagedOracle:
+    kind = oracle_class(spec.kind)
+    guest = oracle_guest(kind, spec.name, spec.kind)
     try:
-        return oracle_class(spec.kind)().prepare(spec)
+        with guest.does("prepare()"):
+            staged = kind().prepare(spec)
+        staged = _well_staged(staged, guest, "prepare()")
     except TrialFault as fault:
         if not spec.advisory:
             raise
         return StagedOracle(spec, {}, digest="", fault=str(fault))
+    return staged
 
 
 def _snapshot(task: TaskSpec) -> tuple[StagedOracle, ...] | TrialFault:

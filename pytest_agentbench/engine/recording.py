@@ -49,7 +49,7 @@ def record_trial(trial: Trial, *, nodeid: str, attempt: int, artifacts: str | No
     )
     return bare.model_copy(
         update={
-            "score": verdict.score if verdict and trial.scored else None,
+            "score": verdict.score if verdict is not None and trial.scored else None,
             "oracles": _oracles(verdict, revealed(trial.spec), redactor),
             "churn": _churn(run.changes if run else None, redactor),
             "usage": _usage(run.transcript.usage if run else Usage()),

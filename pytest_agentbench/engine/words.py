@@ -39,7 +39,7 @@ def oracle_words(trial: Trial, redactor: Redactor) -> dict[str, str]:
     reveal = revealed(trial.spec)
     return {
         result.name: redactor.text(result.output).strip()[-LAST_WORDS_LIMIT:]
-        for result in (trial.verdict.results if trial.verdict else ())
+        for result in (trial.verdict.results if trial.verdict is not None else ())
         if reveal.get(result.name) == "full" and result.output and not result.passed
     }
 
@@ -48,7 +48,7 @@ def trial_output(trial: Trial) -> TrialOutput:
     """All that there is to keep of a trial; unredacted. Readable until the trial is closed."""
     run = trial.run
     completed = run.completed if run else None
-    results = trial.verdict.results if trial.verdict else ()
+    results = trial.verdict.results if trial.verdict is not None else ()
     return TrialOutput(
         prompt=trial.spec.prompt,
         stdout=completed.stdout if completed else Output(),

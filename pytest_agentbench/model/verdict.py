@@ -48,3 +48,7 @@ class Verdict:
     score: float
     reason: str
     results: tuple[OracleResult, ...]
+
+    def __bool__(self) -> bool:
+        """Whether it passed: ``assert agentbench_verdict`` must not hold for every verdict."""
+        return self.passed

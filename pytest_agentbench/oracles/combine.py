@@ -69,6 +69,7 @@ def graded(result: OracleResult, spec: OracleSpec) -> OracleResult:
         weight=0.0 if spec.advisory else spec.weight,
         advisory=spec.advisory,
         visible=spec.visible,
+        passed=result.passed and result.ran and result.sound,
     )
     if spec.pass_at is None:
         return taken

@@ -14,6 +14,10 @@ from pytest_agentbench.errors import UsageError
 from pytest_agentbench.pytest_integration.paths import relative_to
 from pytest_agentbench.registry import last_line
 
+RAISED = (Exception, SystemExit, pytest.fail.Exception, pytest.skip.Exception)
+"""Whatever a hook of somebody else's raises, but for Ctrl-C: ``sys.exit`` would end the session
+with its own status, and leave trials without a record."""
+
 
 class Answering(NamedTuple):
     """One plugin that implements a hook: its name for people, and the hook of it alone."""
@@ -25,7 +29,7 @@ class Answering(NamedTuple):
         """What it answers. Raises ``UsageError`` that names it, and where it raised."""
         try:
             answers = self.hook(**values)
-        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
+        except RAISED as error:
             raise UsageError(self.complaint(error), where=self.giver) from error
         return answers if isinstance(answers, list) else [answers]
 

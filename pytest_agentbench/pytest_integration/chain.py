@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import pytest
 
-from pytest_agentbench.errors import SandboxClosed, TrialError, TrialFault
+from pytest_agentbench.errors import SandboxClosed, TrialError, TrialFault, UsageError
 from pytest_agentbench.model.contracts import Sandbox
 from pytest_agentbench.model.outcome import Outcome, Reason, outcome_of
 from pytest_agentbench.model.record import Record
@@ -57,6 +57,7 @@ class OpenedSandbox:
         timeout_s: float = 60.0,
     ) -> Completed:
         """Run a command in the sandbox. Raises ``SandboxClosed`` after the agent's end."""
+        _check_argv(argv)
         sandbox = self._sandbox()
         return self.chain.call(sandbox.run(argv, env=env, stdin=stdin, timeout_s=timeout_s))
 
@@ -69,6 +70,7 @@ class OpenedSandbox:
         timeout_s: float = 60.0,
     ) -> Completed:
         """The same for async tests and fixtures: awaited in their loop, run in the engine's."""
+        _check_argv(argv)
         sandbox = self._sandbox()
         return await self.chain.await_call(
             sandbox.run(argv, env=env, stdin=stdin, timeout_s=timeout_s)
@@ -79,6 +81,16 @@ class OpenedSandbox:
         if sandbox is None or self.chain.trial.run is not None:
             raise SandboxClosed("the agent has run, and its sandbox is gone")
         return sandbox
+
+
+def _check_argv(argv: object) -> None:
+    """Refuse a shell's line: taken for words, it would be one command for each letter."""
+    if isinstance(argv, str | bytes):
+        raise UsageError(
+            f"argv is a list of words, and not the text {argv!r}",
+            where="agentbench_sandbox",
+            advice='["sh", "-c", "..."] for a line of a shell',
+        )
 
 
 class Chain:
@@ -122,25 +134,37 @@ class Chain:
 
     def score(self, run: object) -> Verdict:
         """Score; ``run`` is what ``agentbench_run`` gave."""
-        self.confirm(run)
+        self.confirm({"agentbench_run": run})
         return self._step(self.trial.score())
 
-    def confirm(self, run: object) -> None:
-        """Make sure that somebody has worked on the task: nothing else is a measurement."""
+    def confirm(self, given: Mapping[str, object]) -> None:
+        """Make sure that somebody has worked on the task: nothing else is a measurement.
+
+        ``given`` is what the project's fixtures gave, of those that are asked for.
+        """
         self._check_planned()
         self.insist()
-        if self.trial.run is not None:
-            return
-        if not isinstance(run, AgentRun):
-            self.fail(
-                TrialFault(
-                    "agentbench_run is overridden by a fixture that neither uses it nor gives"
-                    f" an AgentRun, but {type(run).__name__}: no agent ran",
-                    where=self.trial.spec.key,
-                    reason=Reason.SETUP,
-                )
+        ran = self.trial.run is not None
+        run = given.get("agentbench_run")
+        if not isinstance(run, AgentRun) and ("agentbench_run" in given or not ran):
+            so = "" if ran else ": no agent ran"
+            self._refuse_override("agentbench_run", f"an AgentRun, but {type(run).__name__}{so}")
+        verdict = given.get("agentbench_verdict")
+        if "agentbench_verdict" in given and not isinstance(verdict, Verdict):
+            kind = type(verdict).__name__
+            self._refuse_override("agentbench_verdict", f"a Verdict, but {kind}")
+        if not ran and isinstance(run, AgentRun):
+            self.adopt(run)
+
+    def _refuse_override(self, name: str, wanted: str) -> NoReturn:
+        self.fail(
+            TrialFault(
+                f"{name} is overridden by a fixture that does not give {wanted}",
+                where=self.trial.spec.key,
+                reason=Reason.SETUP,
+                advice="return what the fixture of that name gave, or a changed copy",
             )
-        self.adopt(run)
+        )
 
     def fail(self, fault: TrialFault) -> NoReturn:
         """End the trial: nothing is measured."""
@@ -264,10 +288,13 @@ def open_chain(request: pytest.FixtureRequest, spec: object) -> Chain:
     values = {name: request.getfixturevalue(name) for name in asked.task.fixtures}
     chain = Chain(request.config.stash[SESSION], item, asked)
     item.stash[CHAIN] = chain
+    fault: TrialFault | None = None
     try:
         chain.trial.spec = changed_trial(asked, spec, chain.trial.diagnostics)
         chain.trial.given = environment_of(asked.task.fixtures, values)
-    except TrialFault as fault:
+    except TrialFault as error:
+        fault = error
+    if fault is not None:
         chain.fail(fault)
     return chain
 

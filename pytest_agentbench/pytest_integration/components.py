@@ -13,7 +13,7 @@ from pytest_agentbench import registry
 from pytest_agentbench.errors import AgentbenchError, UsageError
 from pytest_agentbench.options import PREFIX
 from pytest_agentbench.pytest_integration import compat
-from pytest_agentbench.pytest_integration.asking import Answering, answering, giver_of
+from pytest_agentbench.pytest_integration.asking import RAISED, Answering, answering, giver_of
 
 if TYPE_CHECKING:
     from pytest_agentbench.model.contracts import SandboxDriver
@@ -127,7 +127,7 @@ class Brought:
             made = getattr(self._config.hook, _MAKE_SANDBOX)(config=self._config, name=name)
         except AgentbenchError:
             raise
-        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
+        except RAISED as error:
             said = registry.last_line(error)
             raise UsageError(f"{_MAKE_SANDBOX} for {name!r} raised {said}", where=where) from error
         finally:
@@ -146,7 +146,7 @@ class Brought:
         for one in self._listening:
             try:
                 one.hook(config=self._config, record=record)
-            except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001
+            except RAISED as error:
                 # Whatever somebody else's code raises: the record is stored, and is told on.
                 if one.giver not in self._deaf:
                     self._deaf.add(one.giver)

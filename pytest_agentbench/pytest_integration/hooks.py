@@ -265,7 +265,8 @@ class SessionHooks:
                 "Try: let the override take the fixture of its own name as an argument"
             )
         arguments: dict[str, object] = getattr(item, "funcargs", {})
-        chain.confirm(arguments.get("agentbench_run"))
+        asked = ("agentbench_run", "agentbench_verdict")
+        chain.confirm({name: arguments[name] for name in asked if name in arguments})
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:

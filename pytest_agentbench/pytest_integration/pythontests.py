@@ -15,7 +15,7 @@ from pytest_agentbench.pytest_integration import compat
 from pytest_agentbench.pytest_integration.collect import PLACE, Place, excluding_marks
 from pytest_agentbench.pytest_integration.overrides import FIXTURES, misuse_of
 from pytest_agentbench.pytest_integration.session import BenchSession, bench_session
-from pytest_agentbench.taskfiles.complaints import unknown
+from pytest_agentbench.taskfiles.complaints import closest, unknown
 
 if TYPE_CHECKING:
     from pytest_agentbench.matrix.expand import Trials
@@ -78,6 +78,10 @@ def _check_use(metafunc: pytest.Metafunc) -> None:
             f"the fixture {asked!r} is overridden by one that does not use it: no agent would run",
             advice=f"let it take {asked} as an argument",
         )
+    for name in metafunc.fixturenames:
+        meant = closest(name, FIXTURES)
+        if meant is not None:
+            raise UsageError(f"unknown fixture {name!r}; did you mean {meant!r}?")
     raise UsageError(
         f"the test is marked {MARK!r}, and asks for no trial",
         advice=f"one of its arguments: {', '.join(FIXTURES)}",

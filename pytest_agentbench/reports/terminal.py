@@ -163,9 +163,18 @@ def _room(columns: dict[str, list[str]], width: int) -> int:
 
 
 def _shortened(name: str, room: int) -> str:
-    """``name`` in ``room`` columns: its middle goes, since names differ at their ends."""
+    """``name`` in ``room`` columns: its middle goes, since names differ at their ends.
+
+    Of a Python test's node id it is the path that goes: tests of one file differ behind it.
+    """
     if _columns(name) <= room:
         return name
+    path, colons, test = name.partition("::")
+    if colons:
+        shorter = (f".../{path.rpartition('/')[2]}::{test}", f"...{test}")
+        name = next((one for one in shorter if _columns(one) <= room), test)
+        if _columns(name) <= room:
+            return name
     head, tail = "", ""
     left, right = 0, len(name) - 1
     while left <= right:

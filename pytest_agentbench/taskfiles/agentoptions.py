@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from pytest_agentbench.errors import UsageError
 from pytest_agentbench.model.task import JsonValue
-from pytest_agentbench.registry import agent_class
+from pytest_agentbench.registry import agent_class, is_foreign, last_line
 from pytest_agentbench.taskfiles.complaints import unknown
 from pytest_agentbench.taskfiles.yamlnodes import DataPath, kind_of
 
@@ -39,6 +39,13 @@ def validate_by_registry(
             )
             for detail in error.errors(include_url=False)
         ]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if not is_foreign(model):
+            raise
+        # A validator of a third party's: it would end the session.
+        return [((), f"{model.__name__} raised {last_line(error)}")]
     return []
 
 

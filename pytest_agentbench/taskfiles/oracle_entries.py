@@ -10,7 +10,13 @@ from pydantic import ValidationError
 
 from pytest_agentbench.errors import UsageError
 from pytest_agentbench.model.task import FileTree, OracleSpec, Position
-from pytest_agentbench.registry import kinds_among, oracle_class, oracle_kinds
+from pytest_agentbench.registry import (
+    is_foreign,
+    kinds_among,
+    last_line,
+    oracle_class,
+    oracle_kinds,
+)
 from pytest_agentbench.taskfiles.complaints import subject, unknown
 from pytest_agentbench.taskfiles.document import FilesShape
 from pytest_agentbench.taskfiles.names import id_fault
@@ -41,7 +47,26 @@ _NOT_FOR_CHECKS = {
 
 def validate_by_registry(spec: OracleSpec) -> list[tuple[tuple[str | int, ...], str]]:
     """What the oracle's own class says is wrong with an entry."""
-    return oracle_class(spec.kind)().validate(spec)
+    kind = oracle_class(spec.kind)
+    if not is_foreign(kind):
+        return kind().validate(spec)
+    try:
+        problems = kind().validate(spec)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - it would end the session, or skip the file
+        return [((), f"{kind.__name__}.validate() raised {last_line(error)}")]
+    given: object = problems
+    if not (isinstance(given, list) and all(map(_is_problem, given))):
+        return [((), f"{kind.__name__}.validate() gave no list of places and messages")]
+    return problems
+
+
+def _is_problem(found: object) -> bool:
+    match found:
+        case (tuple(), str()):
+            return True
+    return False
 
 
 class OracleEntries:

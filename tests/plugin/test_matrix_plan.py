@@ -165,13 +165,13 @@ def test_sharding_makes_parts(bare: Project, workers: tuple[str, ...]) -> None:
     build(bare)
     shards = []
     for group in (1, 2):
-        bare.run("--splits=2", f"--group={group}", "tasks", *workers)
+        bare.run("-p", "pytest-split", "--splits=2", f"--group={group}", "tasks", *workers)
         assert told(bare)["complete"] is False
         assert len(plan(bare)) == 12
         shards.append(set(bare.records()))
     assert len(shards[0] | shards[1]) == 12
     assert not shards[0] & shards[1]
-    bare.run("--splits=1", "--group=1", "tasks", *workers)
+    bare.run("-p", "pytest-split", "--splits=1", "--group=1", "tasks", *workers)
     assert told(bare)["complete"] is True
 
 

@@ -89,7 +89,7 @@ def test_split(pair: Pair, workers: tuple[str, ...]) -> None:
     require("pytest-split")
     ran: Counter[tuple[str, str]] = Counter()
     for group in ("1", "2"):
-        tasks, twin = pair.run("--splits=2", f"--group={group}", *workers)
+        tasks, twin = pair.run("-p", "pytest-split", "--splits=2", f"--group={group}", *workers)
         check_alike(tasks, twin, in_order=False)
         ran += Counter(tasks.ran)
     assert len(ran) == 12
@@ -98,7 +98,7 @@ def test_split(pair: Pair, workers: tuple[str, ...]) -> None:
 def test_split_knows_the_trials_time(pair: Pair) -> None:
     """Its stored durations hold each trial's time, once."""
     require("pytest-split")
-    pair.run("--store-durations")
+    pair.run("-p", "pytest-split", "--store-durations")
     ours, theirs = (
         json.loads((pair.root / kind / ".test_durations").read_text()) for kind in KINDS
     )
@@ -111,7 +111,7 @@ def test_split_knows_the_trials_time(pair: Pair) -> None:
 def test_cov(pair: Pair, workers: tuple[str, ...]) -> None:
     """Measuring coverage changes no outcome, and no agent is measured."""
     require("pytest-cov")
-    tasks, twin = pair.run("--cov=.", "--cov-report=", *workers)
+    tasks, twin = pair.run("-p", "pytest_cov", "--cov=.", "--cov-report=", *workers)
     check_alike(tasks, twin, in_order=False)
     check_recorded(pair, twin, workers)
     assert (pair.root / "tasks/.coverage").exists()
@@ -120,7 +120,8 @@ def test_cov(pair: Pair, workers: tuple[str, ...]) -> None:
 def test_html(pair: Pair, workers: tuple[str, ...]) -> None:
     """The report has a row for each trial, with its story, and no record that it should not see."""
     require("pytest-html")
-    tasks, twin = pair.run("--html=report.html", "--self-contained-html", *workers)
+    plugins = ("-p", "metadata", "-p", "html_fixtures", "-p", "html")
+    tasks, twin = pair.run(*plugins, "--html=report.html", "--self-contained-html", *workers)
     check_alike(tasks, twin, in_order=False)
     check_recorded(pair, twin, workers)
     pages = [(pair.root / kind / "report.html").read_text() for kind in KINDS]

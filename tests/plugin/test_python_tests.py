@@ -300,6 +300,38 @@ def test_async_tests(project: Project, workers: tuple[str, ...]) -> None:
     assert (record["outcome"], record["reason"]) == ("failed", "oracle")
 
 
+def test_verdict_is_true_where_it_passed(project: Project) -> None:
+    """``assert agentbench_verdict`` alone fails where the agent was wrong."""
+    project.write(
+        "tests/test_short.py",
+        "import pytest\n"
+        '@pytest.mark.agentbench(task="tasks/add.yaml")\n'
+        "def test_add(agentbench_verdict):\n    assert agentbench_verdict\n"
+        '@pytest.mark.agentbench(task="tasks/greet.yaml")\n'
+        "def test_greet(agentbench_verdict):\n    assert agentbench_verdict\n",
+    )
+    project.script(add=RIGHT["add"], greet=WRONG["greet"])
+    project.run("tests").assert_outcomes(passed=1, failed=1)
+    found = {key.partition("::")[2]: one["outcome"] for key, one in project.records().items()}
+    assert found == {"test_add[bot-r1]": "passed", "test_greet[bot-r1]": "failed"}
+
+
+def test_shell_line_for_words_is_refused(project: Project) -> None:
+    """A text as argv would be one command for each letter: it is the test that is wrong."""
+    project.write(
+        "tests/test_text.py",
+        "import pytest\n"
+        '@pytest.mark.agentbench(task="tasks/add.yaml")\n'
+        "def test_text(agentbench_sandbox, agentbench_run):\n"
+        "    agentbench_sandbox.run('pwd')\n",
+    )
+    project.run("tests").stdout.fnmatch_lines(
+        ["*agentbench_sandbox: argv is a list of words, and not the text 'pwd'. Try: *"]
+    )
+    (record,) = project.records().values()
+    assert (record["outcome"], record["reason"]) == ("error", "setup")
+
+
 def test_closed_sandbox_says_so(project: Project) -> None:
     """After the agent's end its sandbox is gone: a use of it is an error of the test's author."""
     project.write(
@@ -349,6 +381,11 @@ BAD_MARKS = {
             "*the test is marked 'agentbench', and asks for no trial. "
             "Try: one of its arguments: agentbench_trial, *"
         ),
+    ),
+    "misspelt-fixture": (
+        '@pytest.mark.agentbench(task="tasks/add.yaml")',
+        "agentbench_runs",
+        "*unknown fixture 'agentbench_runs'; did you mean 'agentbench_run'?",
     ),
     "row": (
         '@pytest.mark.agentbench(task="tasks/add.yaml::ad")',

@@ -145,11 +145,14 @@ def test_verdict_of_the_projects_own(project: Project, workers: tuple[str, ...])
 WITHOUT_AN_AGENT = {
     "agentbench_sandbox": (
         "return 'a string'",
-        "agentbench_sandbox is overridden by a fixture that gives no sandbox, but str.*",
+        "agentbench_sandbox is overridden by a fixture that gives no sandbox, but str.",
     ),
-    "agentbench_run": ("return None", "gives an AgentRun, but NoneType: no agent ran*"),
-    "agentbench_verdict": ("return 1", "*the fixtures of the trial are overridden, and no agent*"),
-    "agentbench_trial": ("return 5", "*that gives no trial, but int*"),
+    "agentbench_run": (
+        "return None",
+        "overridden by a fixture that does not give an AgentRun, but NoneType: no agent ran",
+    ),
+    "agentbench_verdict": ("return 1", "the fixtures of the trial are overridden, and no agent"),
+    "agentbench_trial": ("return 5", "that gives no trial, but int"),
 }
 
 
@@ -162,10 +165,32 @@ def test_nothing_passes_without_an_agent(
     project.write("conftest.py", f"import pytest\n@pytest.fixture\ndef {name}():\n    {body}\n")
     result = project.run(*workers)
     result.assert_outcomes(errors=2)
-    assert {outcome for outcome, _ in outcomes(project).values()} == {"error"}
-    assert {reason for _, reason in outcomes(project).values()} == {"setup"}
+    assert set(outcomes(project).values()) == {("error", "setup")}
     text = " ".join(one["message"] for one in project.records().values())
-    assert message.strip("*").split("*")[0] in text
+    assert message in text
+    assert "During handling" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("name", ["agentbench_run", "agentbench_verdict"])
+def test_override_that_forgets_to_return(
+    project: Project, name: str, workers: tuple[str, ...]
+) -> None:
+    """An override that gives something else is the author's fault: an error, and no failure."""
+    project.write(
+        "conftest.py", f"import pytest\n@pytest.fixture\ndef {name}({name}):\n    print({name})\n"
+    )
+    project.write(
+        "tests/test_it.py",
+        "import pytest\n"
+        '@pytest.mark.agentbench(task="tasks/add.yaml")\n'
+        f"def test_it({name}):\n    pass\n",
+    )
+    project.run(*workers).assert_outcomes(errors=3)
+    assert set(outcomes(project).values()) == {("error", "setup")}
+    wanted = {"agentbench_run": "an AgentRun", "agentbench_verdict": "a Verdict"}[name]
+    for record in project.records().values():
+        assert f"does not give {wanted}, but NoneType" in record["message"]
+        assert record["phases"]["agent_s"] is not None, "the agent's run is kept"
 
 
 def test_changed_identity_is_an_error(project: Project) -> None:

@@ -286,7 +286,7 @@ def test_a_repository_behind_a_url_is_asked_without_its_history(
             asyncio.run(sources.export(made, area.fresh("template"), where="fix"))
     assert str(caught.value) == (
         f"fix: workspace.git: 'mian' is no branch, tag or commit of ssh://host.invalid{source};"
-        " did you mean 'main'?. Try: one of: main, other, v1, v2;"
+        " did you mean 'main'? Try: one of: main, other, v1, v2;"
         " of a commit behind a URL, all digits of its id"
     )
 
@@ -473,7 +473,7 @@ def test_what_is_no_repository_is_said(build: Build, source: Path, tmp_path: Pat
 def test_an_unknown_ref_is_said_with_what_is_known(build: Build, source: Path) -> None:
     """The message names branches and tags, and the nearest one."""
     assert refusal(build, Workspace(git=GitSource(str(source), "mian"))) == (
-        f"fix: workspace.git: 'mian' is no branch, tag or commit of {source}; did you mean 'main'?."
+        f"fix: workspace.git: 'mian' is no branch, tag or commit of {source}; did you mean 'main'?"
         " Try: one of: main, other, v1, v2; of a commit behind a URL, all digits of its id"
     )
 

@@ -419,3 +419,21 @@ def test_no_name_of_a_task_can_colour_the_terminal() -> None:
 def test_nearly_all_is_not_all(value: float, shown: str) -> None:
     """Only exactly none is 0 %, and only exactly all is 100 %."""
     assert percent(value) == shown
+
+
+def test_python_tests_are_told_apart_on_a_narrow_terminal() -> None:
+    """Of a node id that is too long it is the path that goes, for its tests differ behind it."""
+    names = ("test_sync", "test_async")
+    trials = [
+        replace(
+            planned("reverse", "codex"),
+            key=f"tests/deeply/below/test_rev.py::{name}[codex-r1]",
+            test=f"tests/deeply/below/test_rev.py::{name}",
+        )
+        for name in names
+    ]
+    records = [recorded(trial, Outcome.PASSED) for trial in trials]
+    for width, path in ((90, ".../test_rev.py::"), (72, "...")):
+        shown = [line.text for line in section(Plan(trials=trials), records, width=width)]
+        for name in names:
+            assert any(text.startswith(f"{path}{name}[reverse]") for text in shown), shown
