@@ -22,6 +22,7 @@ from pytest_agentbench.model.contracts import (
     AgentCommand,
     AgentContext,
     CommandAgent,
+    InProcessAgent,
     Sandbox,
     SandboxDriver,
     Template,
@@ -194,9 +195,12 @@ class AgentSuite(DriverRoom):
         """An agent that drives the sandbox itself gives an ``AgentRun``, or a ``TrialFault``."""
         if not hasattr(agent, "run"):
             pytest.skip("this agent is a command")
+        itself = cast("InProcessAgent", agent)
 
         async def body(sandbox: Sandbox) -> AgentRun:
-            return await _faulted(run_agent(agent, trial_of("Do it."), sandbox, {}))
+            # Not by way of the engine, which makes a fault of what an agent gives wrongly.
+            trial = trial_of("Do it.", self.options)
+            return await _faulted(itself.run(trial, sandbox, AgentContext()))
 
         run = opened(driver, template, body)
         assert isinstance(run, AgentRun)
