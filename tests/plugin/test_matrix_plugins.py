@@ -81,7 +81,7 @@ def test_randomly_is_not_there_unasked(pair: Pair) -> None:
     assert [one.partition("::")[2] for one in tasks.collected] == [
         f"{task}[{variant}-r1]" for task in OUTCOMES for variant in ("able", "lazy")
     ]
-    assert "randomly" not in tasks.output
+    assert "--randomly-seed" not in tasks.output
 
 
 def test_split(pair: Pair, workers: tuple[str, ...]) -> None:
