@@ -19,6 +19,7 @@ from pytest_agentbench.model.contracts import Sandbox, SandboxDriver, SandboxReq
 from pytest_agentbench.model.run import Completed
 from pytest_agentbench.model.task import SandboxSpec
 from pytest_agentbench.sandboxes.sweep import Sweep
+from pytest_agentbench.testing.host import alive
 
 T = TypeVar("T")
 HANG_S = 20.0
@@ -61,21 +62,6 @@ def run(
         )
 
     return inside(driver, template, body)
-
-
-def alive(marker: str) -> list[int]:
-    """Processes of the host whose command line holds ``marker``."""
-    found = []
-    for each in Path("/proc").iterdir():
-        if each.name.isdigit() and int(each.name) != os.getpid():
-            try:
-                line = (each / "cmdline").read_bytes()
-                state = (each / "stat").read_text().rpartition(")")[2].split()[0]
-            except OSError:
-                continue
-            if marker.encode() in line and state != "Z":
-                found.append(int(each.name))
-    return found
 
 
 @pytest.mark.parametrize(
