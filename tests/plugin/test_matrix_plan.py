@@ -200,16 +200,20 @@ oracles: [{files: {out.txt: {exists: true}}}]
 def test_what_a_stop_leaves_out_is_cancelled(
     bare: Project, option: str, workers: tuple[str, ...]
 ) -> None:
-    """A session that stops early has a record for each trial, and is not complete."""
+    """A session that stops early has a record for each trial, and is not complete.
+
+    Workers may have run all that they were dealt before they are stopped (xdist 3.5 with
+    ``--sw`` does): then nothing is left out, and nothing may be said to be.
+    """
     build(bare)
     for path in FILES.values():
         bare.write(path, STOPPING)
     result = bare.pytester.runpytest_subprocess(option, "tasks", *workers)
     assert result.ret in (1, 2)
-    manifest = told(bare)
-    assert manifest["complete"] is False
-    assert manifest["counts"]["cancelled"] > 0
-    assert manifest["counts"]["planned"] == 12
+    manifest, counts = told(bare), told(bare)["counts"]
+    assert workers or counts["cancelled"] > 0
+    assert manifest["complete"] is (counts["cancelled"] == 0)
+    assert counts["planned"] == counts["failed"] + counts["cancelled"] == 12
     result.stdout.fnmatch_lines(["12 planned: 0 passed, * failed, 0 error, 0 skipped, * cancelled"])
 
 
