@@ -82,6 +82,26 @@ def ask_for(metafunc: pytest.Metafunc, names: Sequence[str]) -> None:
     )
 
 
+def ask_for_hidden(metafunc: pytest.Metafunc, names: Sequence[str]) -> None:
+    """Let a test need what the fixtures need that its overrides use under their own name.
+
+    Until pytest 9 a test's fixtures were those that the nearest definition of each asks for.
+    """
+    info = metafunc.definition._fixtureinfo  # noqa: SLF001
+    asked: dict[str, None] = {}
+    for name in names:
+        if name not in info.names_closure:
+            continue
+        for definition in reversed(info.name2fixturedefs.get(name, ())):
+            asked.update(dict.fromkeys(definition.argnames))
+            if name not in definition.argnames:
+                break
+    more = [name for name in asked if name not in info.names_closure]
+    if more:
+        ask_for(metafunc, more)
+        ask_for_hidden(metafunc, names)
+
+
 def change_texts(report: pytest.TestReport, change: Callable[[str], str]) -> None:
     """Change all that a report shows: traceback, values, captured output."""
     report.longrepr = _changed(report.longrepr, change)

@@ -127,6 +127,13 @@ class Doorman:
         if pid is not None:
             self._workers.discard(pid)
 
+    def pytest_unconfigure(self) -> None:
+        """Remove the sandboxes of workers that were killed: who replaces one may not get to it."""
+        if self._ledger is not None:
+            from pytest_agentbench.sandboxes.workspace import reap_stale
+
+            reap_stale()
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Interrupt the workers at once: xdist gives them ten seconds, and then kills them.

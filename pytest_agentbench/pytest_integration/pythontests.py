@@ -35,6 +35,7 @@ def parametrize_test(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
     fault: AgentbenchError | None = None
     tasks: Sequence[TaskSpec] = ()
     trials: list[Trials] = []
+    compat.ask_for_hidden(metafunc, FIXTURES)
     try:
         _check_use(metafunc)
         tasks = _tasks(bench, marker)
