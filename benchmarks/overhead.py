@@ -213,6 +213,28 @@ def trials(work: Path, drivers: list[str], count: int, rounds: int) -> None:
     )
 
 
+def in_containers(work: Path, count: int, rounds: int) -> None:
+    """Wall seconds of a trial in containers, at one and at four at once, and of the bare calls."""
+    import containers  # noqa: PLC0415 - which builds on this module
+
+    rows = []
+    for at_once in (1, 4):
+        alone, whole = containers.trial(work, at_once, count, rounds)
+        rows.append(
+            (
+                f"docker, {at_once} at once",
+                ms(alone.wall_s),
+                ms(whole.wall_s),
+                f"{whole.wall_s / alone.wall_s:.2f} x",
+            )
+        )
+    table(
+        f"A trial of a trivial agent and one command oracle in containers ({count} trials)",
+        ("wall per trial", "bare calls", "a trial", "ratio"),
+        rows,
+    )
+
+
 def idle(work: Path, rounds: int) -> None:
     """A session without task files, with and without us; and what one task file adds."""
     plain = write(
@@ -279,7 +301,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)}")
     parser.add_argument("--quick", action="store_true", help="small numbers, one round")
-    parser.add_argument("--driver", action="append", choices=["local", "bubblewrap"])
+    parser.add_argument("--driver", action="append", choices=["local", "bubblewrap", "docker"])
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
@@ -298,7 +320,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="overhead-") as directory:
         work = Path(directory)
         if "trials" in parts:
-            trials(work, drivers, options.trials, options.rounds)
+            if own := [name for name in drivers if name != "docker"]:
+                trials(work, own, options.trials, options.rounds)
+            if "docker" in drivers:
+                in_containers(work, min(options.trials, 20), min(options.rounds, 3))
         if "idle" in parts:
             idle(work, options.rounds)
 

@@ -69,7 +69,7 @@ OPTIONS = (
         "sandbox",
         "DRIVER",
         "sandbox driver for all trials, over what tasks and variants say: "
-        "auto, bubblewrap or local (which does not isolate)",
+        "auto, bubblewrap, docker or local (which does not isolate)",
     ),
     Option(
         "set",

@@ -42,6 +42,7 @@ _BUILT_IN: Mapping[Kind, Mapping[str, str]] = {
     "sandbox": {
         "local": "pytest_agentbench.sandboxes.local:LocalDriver",
         "bubblewrap": "pytest_agentbench.sandboxes.bubblewrap:BubblewrapDriver",
+        "docker": "pytest_agentbench.sandboxes.docker.driver:DockerDriver",
     },
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -23,6 +24,8 @@ from pytest_agentbench.sandboxes.templates import Templates
 from pytest_agentbench.sandboxes.workspace import WorkArea, reap_stale
 from pytest_agentbench.settings import Settings, user_cache
 from pytest_agentbench.taskfiles.assets import hidden_groups
+
+_LOG = logging.getLogger(__name__)
 
 MakeSandbox: TypeAlias = Callable[[str, Callable[[], SandboxDriver]], SandboxDriver]
 """Makes the driver of a name; it is handed what would be made without it."""
@@ -51,7 +54,13 @@ def build_engine(
     own = (settings.rootdir, settings.results, Path(sys.prefix), area.path)
     # The cache has task files as they were parsed, and the names of hidden tests.
     hide = (*own, *([Path(home)] if home else ()), *([cache] if cache else ()))
-    host = SandboxHost(area, runtime, hide, driver=lambda name: build_driver(name, host))
+    host = SandboxHost(
+        area,
+        runtime,
+        hide,
+        driver=lambda name: build_driver(name, host),
+        shared=None if pins is None else pins.parent,
+    )
     wanted = [*built_in_names("sandbox"), *(name for name in sandboxes if name != AUTO)]
     try:
         drivers = {name: _driver(name, host, make_sandbox) for name in dict.fromkeys(wanted)}
@@ -60,6 +69,8 @@ def build_engine(
         raise
 
     def release() -> tuple[Path, ...]:
+        for driver in drivers.values():
+            close_driver(driver)
         area.close()
         return area.leftover
 
@@ -84,6 +95,17 @@ def build_driver(name: str, host: SandboxHost) -> SandboxDriver:
     except (Exception, SystemExit) as error:
         # A third party's code: a session that goes on without its sandbox measures nothing.
         raise BrokenComponent(f"sandbox {name!r} cannot be built: {last_line(error)}") from error
+
+
+def close_driver(driver: SandboxDriver) -> None:
+    """Let a driver remove what it has; one that fails to keeps no other from it."""
+    close = getattr(driver, "close", None)
+    if close is None:
+        return
+    try:
+        close()
+    except Exception:  # noqa: BLE001 - a third party's code, at the end of all
+        _LOG.exception("sandbox %s: what it still has cannot be removed", driver.name)
 
 
 def _driver(name: str, host: SandboxHost, make: MakeSandbox | None) -> SandboxDriver:

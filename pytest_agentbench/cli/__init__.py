@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Subcommands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 
 WRONG = 1
-"""Exit status for tasks or experiments that are wrong."""
+"""Exit status for tasks or experiments that are wrong, and a machine where nothing isolates."""
 CANNOT = 2
 """Exit status for what cannot be done as asked; argparse uses the same."""
 _SIGNALLED = 128
@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_shell(commands)
     _add_schema(commands)
     _add_report(commands)
+    _add_doctor(commands)
     return parser
 
 
@@ -264,3 +265,22 @@ def _report(options: argparse.Namespace) -> int:
 
     report(options.run, results=options.results)
     return 0
+
+
+def _add_doctor(commands: Subcommands) -> None:
+    command = commands.add_parser(
+        "doctor",
+        help="say what works on this machine",
+        description="Say what works on this machine and why not: sandboxes, limits, the Docker "
+        "engine, disk space, credentials (their names), and what killed sessions left. The exit "
+        "status is 1 when no sandbox isolates.",
+    )
+    command.add_argument("--reap", action="store_true", help="remove what killed sessions left")
+    command.add_argument("--json", action="store_true", help="print JSON")
+    command.set_defaults(run_command=_doctor)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from pytest_agentbench.cli.doctor import doctor
+
+    return 0 if doctor(reap=options.reap, as_json=options.json) else WRONG

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from pytest_agentbench.candidates import SUFFIXES
 from pytest_agentbench.cli.projects import Project, project_of
 from pytest_agentbench.errors import UsageError
 from pytest_agentbench.model.task import TaskSpec
@@ -19,7 +20,6 @@ from pytest_agentbench.model.variant import Experiment
 from pytest_agentbench.options import OPTIONS, PREFIX
 from pytest_agentbench.sandboxes.choice import AUTO
 from pytest_agentbench.settings import Settings, read_settings
-from pytest_agentbench.taskfiles.claims import SUFFIXES
 from pytest_agentbench.taskfiles.experiment import load_experiment
 from pytest_agentbench.wiring import build_engine
 

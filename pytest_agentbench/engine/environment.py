@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_agentbench.credentials import credentials
 from pytest_agentbench.errors import SetupError
 
 _REFERENCE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
@@ -13,16 +14,20 @@ _REFERENCE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """Expanded values, and what came from the harness's environment and may be secret."""
+    """Expanded values, and what of them may be secret.
+
+    That is what came from the harness's environment, and what looks like a credential.
+    """
 
     values: Mapping[str, str]
     secrets: frozenset[str]
 
 
 def secrets_in(values: Mapping[str, str], variables: Mapping[str, str]) -> frozenset[str]:
-    """What of ``variables`` the values refer to."""
+    """What of ``variables`` the values refer to, and what looks like a credential among them."""
     names = {match["name"] for text in values.values() for match in _REFERENCE.finditer(text)}
-    return frozenset(variables[name] for name in names if variables.get(name))
+    given = frozenset(variables[name] for name in names if variables.get(name))
+    return given | credentials(values)
 
 
 def expand(values: Mapping[str, str], variables: Mapping[str, str], *, where: str) -> Expanded:
@@ -53,4 +58,5 @@ def expand(values: Mapping[str, str], variables: Mapping[str, str], *, where: st
             where=where,
             advice="export it, or write ${NAME:-default}",
         )
-    return Expanded(expanded, frozenset(secrets))
+    # Written out in the file, a credential is one all the same.
+    return Expanded(expanded, frozenset(secrets) | credentials(expanded))

@@ -22,6 +22,7 @@ CANNOT_EXECUTE = (126, 127)
 """What shells and ``env`` exit with when there is nothing to execute."""
 
 _NAMED = 5
+_LAST_LINE = 300
 _SHOW_IT = (
     "its absolute path, and sandbox.read_only to show a program that is not below /usr: no sandbox"
     " has your PATH"
@@ -142,5 +143,6 @@ def _last_line(completed: Completed) -> str:
     for stream in (completed.stderr, completed.stdout):
         lines = stream.text().strip().splitlines()
         if lines:
-            return lines[-1][-300:]
+            last = lines[-1]
+            return last if len(last) <= _LAST_LINE else f"…{last[-_LAST_LINE:]}"
     return "no output"

@@ -43,7 +43,8 @@ class Guest:
 
     def wrong(self, what: str) -> TrialFault:
         """The fault that it has done something wrong."""
-        return self._fault(f"{self._where}: {what[:_LONGEST]}")
+        cut = what if len(what) <= _LONGEST else f"{what[:_LONGEST]} …"
+        return self._fault(f"{self._where}: {cut}")
 
     @contextmanager
     def does(self, doing: str) -> Iterator[None]:

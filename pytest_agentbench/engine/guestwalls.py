@@ -7,13 +7,14 @@ from typing import cast
 
 from pytest_agentbench.engine.guests import Guest, sandbox_guest
 from pytest_agentbench.model.contracts import (
+    Altered,
     Capabilities,
     Sandbox,
     SandboxDriver,
     SandboxRequest,
     Template,
 )
-from pytest_agentbench.model.run import DEFAULT_OUTPUT_LIMIT, Changes, Completed
+from pytest_agentbench.model.run import DEFAULT_OUTPUT_LIMIT, Changes, Completed, Manifest
 from pytest_agentbench.model.shape import a_kind
 from pytest_agentbench.model.task import Blob
 
@@ -112,6 +113,14 @@ class _Sandbox:
         """Write into the workspace; see ``Sandbox``."""
         with self._guest.does("write()"):
             await self._inner.write(files)
+
+    async def altered(self, kept: Manifest) -> Altered:
+        """What was rewritten; see ``Sandbox``. A sandbox need not be able to tell."""
+        if not hasattr(self._inner, "altered"):
+            return Altered()
+        with self._guest.does("altered()"):
+            found = await self._inner.altered(kept)
+        return self._guest.gave("altered() gave", found, Altered)
 
     async def settle(self) -> Changes:
         """Kill everything and say what changed; see ``Sandbox``."""

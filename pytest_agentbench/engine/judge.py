@@ -11,8 +11,10 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from pytest_agentbench.engine.guests import Guest, ended, oracle_guest
+from pytest_agentbench.engine.tampering import Guarded, Rewritten, rewritten
 from pytest_agentbench.errors import OracleError, SandboxError
 from pytest_agentbench.model.contracts import (
     Sandbox,
@@ -22,7 +24,7 @@ from pytest_agentbench.model.contracts import (
     Subject,
     Template,
 )
-from pytest_agentbench.model.task import Blob, OracleSpec
+from pytest_agentbench.model.task import Blob, JsonValue, OracleSpec
 from pytest_agentbench.model.verdict import OracleResult
 from pytest_agentbench.oracles.base import one_line
 from pytest_agentbench.oracles.combine import binding, graded, unmet_need
@@ -41,13 +43,15 @@ be killed, and judged."""
 class Bench:
     """What every oracle of one trial is judged on.
 
-    ``protected`` are files of the template that are laid over what the agent left.
+    ``protected`` are files of the template that are laid over what the agent left;
+    ``guarded`` is what of the workspace must be the same afterwards.
     """
 
     driver: SandboxDriver
     template: Template
     request: SandboxRequest
     protected: Mapping[str, Blob]
+    guarded: Guarded
 
     async def open(self, *, network: bool) -> Sandbox:
         """A fresh sandbox with what the agent left."""
@@ -71,12 +75,23 @@ class Judgement:
     """The answers, in the order of the oracles.
 
     ``diagnostics`` tell of those that could not be judged where that changes nothing
-    any more; ``complete`` is false when the score lacks one of them for that reason.
+    any more, and of what was rewritten while they ran; ``complete`` is false when the score
+    lacks one of them for that reason. ``tampered`` is why the trial has failed whatever they
+    say, where nothing had failed before.
     """
 
     results: tuple[OracleResult, ...]
     diagnostics: tuple[str, ...] = ()
     complete: bool = True
+    tampered: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """One answer, and what was rewritten while it was found."""
+
+    result: OracleResult
+    rewritten: Rewritten
 
 
 async def judge(
@@ -92,6 +107,7 @@ async def judge(
     results: list[OracleResult] = []
     diagnostics: list[str] = []
     complete = True
+    tampered: str | None = None
     for staged in oracles:
         spec = staged.spec
         need = unmet_need(spec, results)
@@ -100,22 +116,28 @@ async def judge(
             results.append(_unrun(spec, f"not run: needs {need.name}, which {how}"))
             continue
         try:
-            result = await _judge(staged, subject, bench)
+            checked = await _judge(staged, subject, bench)
         except (OracleError, SandboxError) as fault:
             if not (spec.advisory or decided):
                 raise
             complete = complete and spec.advisory
             diagnostics.append(_told(spec, fault, subject))
-            result = _unrun(spec, f"could not be judged: {fault}")
-        result = graded(result, spec)
+            checked = _Checked(_unrun(spec, f"could not be judged: {fault}"), Rewritten())
+        if not checked.rewritten.nothing:
+            told = _told_rewritten(spec, checked.rewritten, subject)
+            if checked.rewritten.grave and not decided:
+                tampered, decided = f"code that the agent left {told}", True
+            else:
+                diagnostics.append(told)
+        result = graded(checked.result, spec)
         decided = decided or (spec.name in must_pass and not result.passed)
         results.append(result)
-    return Judgement(tuple(results), tuple(diagnostics), complete)
+    return Judgement(tuple(results), tuple(diagnostics), complete, tampered)
 
 
-async def _judge(staged: StagedOracle, subject: Subject, bench: Bench) -> OracleResult:
+async def _judge(staged: StagedOracle, subject: Subject, bench: Bench) -> _Checked:
     try:
-        return await _check(staged, subject, bench)
+        checked = await _check(staged, subject, bench)
     except (OracleError, SandboxError) as fault:
         # An agent could turn a failure into an error: by files that cannot be copied,
         # a library that keeps the interpreter from starting, or a full disk. Whoever is
@@ -124,29 +146,51 @@ async def _judge(staged: StagedOracle, subject: Subject, bench: Bench) -> Oracle
         delta = bench.request.delta
         if staged.spec.advisory or delta is None or delta.empty:
             raise
-        if not await _works(staged, subject, bench.pristine()):
+        if await _works(staged, subject, bench.pristine()) is None:
             raise
-        return _failed(staged.spec, f"cannot be run on what the agent left: {fault}")
+        reason = f"cannot be run on what the agent left: {fault}"
+        return _Checked(_failed(staged.spec, reason), Rewritten())
+    if not checked.rewritten.grave:
+        return checked
+    return await _blamed(checked, staged, subject, bench)
 
 
-async def _works(staged: StagedOracle, subject: Subject, bench: Bench) -> bool:
+async def _blamed(
+    checked: _Checked, staged: StagedOracle, subject: Subject, bench: Bench
+) -> _Checked:
+    """What of the rewriting is not the judge's own: that is not done without the agent's work."""
+    found = checked.rewritten
+    pristine = await _works(staged, subject, bench.pristine())
+    agents = found.without(pristine.rewritten) if pristine is not None else found
+    if not agents.grave:
+        return replace(checked, rewritten=replace(found, habitual=True))
+    details = {"rewritten": cast("JsonValue", agents.names())}
+    reason = f"it cannot be relied on: {_told_rewritten(staged.spec, agents, subject)}"
+    failed = replace(_failed(staged.spec, one_line(reason)), details=details)
+    kept = replace(failed, output=checked.result.output, duration_s=checked.result.duration_s)
+    return _Checked(kept, agents)
+
+
+async def _works(staged: StagedOracle, subject: Subject, bench: Bench) -> _Checked | None:
     try:
-        await _check(staged, subject, bench)
+        return await _check(staged, subject, bench)
     except (OracleError, SandboxError):
-        return False
-    return True
+        return None
 
 
-async def _check(staged: StagedOracle, subject: Subject, bench: Bench) -> OracleResult:
+async def _check(staged: StagedOracle, subject: Subject, bench: Bench) -> _Checked:
     if staged.fault is not None:
         raise OracleError(staged.fault)
     started = time.perf_counter()
     sandbox = await bench.open(network=staged.spec.network)
     try:
         result = await _answer(staged, sandbox, subject)
+        altered = await sandbox.altered(bench.guarded.files)
     finally:
         await sandbox.close()
-    return replace(result, name=staged.spec.name, duration_s=time.perf_counter() - started)
+    took_s = time.perf_counter() - started
+    result = replace(result, name=staged.spec.name, duration_s=took_s)
+    return _Checked(result, rewritten(altered, bench.guarded))
 
 
 async def _answer(staged: StagedOracle, sandbox: Sandbox, subject: Subject) -> OracleResult:
@@ -187,6 +231,13 @@ def _failed(spec: OracleSpec, reason: str) -> OracleResult:
 
 def _unrun(spec: OracleSpec, reason: str) -> OracleResult:
     return graded(replace(_failed(spec, reason), ran=False), spec)
+
+
+def _told_rewritten(spec: OracleSpec, found: Rewritten, subject: Subject) -> str:
+    """What was rewritten; of the judge's own files as much as may leave the run directory."""
+    reveal = spec.reveal or subject.trial.reveal
+    who = f"while {'check' if spec.visible else 'oracle'} {spec.name} ran"
+    return f"rewrote {found.told(names=spec.visible or reveal != 'verdict')} {who}"
 
 
 def _told(spec: OracleSpec, fault: Exception, subject: Subject) -> str:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import secrets
+import time
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,13 @@ from typing import Protocol, cast
 
 from pytest_agentbench.agents.solution import apply_solution
 from pytest_agentbench.engine.guests import Guest, oracle_guest
+from pytest_agentbench.engine.tampering import (
+    Look,
+    changed_files,
+    look_at,
+    refuse_altered,
+    refuse_changed,
+)
 from pytest_agentbench.errors import OracleError, SetupError, TrialFault
 from pytest_agentbench.model.contracts import (
     ExpectedTests,
@@ -69,11 +77,13 @@ class TemplateBuilder(Protocol):
 class Prepared:
     """A task that is ready for trials under one driver.
 
-    ``oracles`` are its checks, then its oracles.
+    ``oracles`` are its checks, then its oracles. ``built_ns`` is a time, by the wall clock,
+    at which the template was what its manifest says.
     """
 
     template: Template
     oracles: tuple[StagedOracle, ...]
+    built_ns: int
 
     @property
     def oracles_digest(self) -> str:
@@ -92,6 +102,8 @@ class Preparations:
     templates: TemplateBuilder
     expected_dir: Path | None
     _snapshots: dict[str, tuple[StagedOracle, ...] | TrialFault] = field(default_factory=dict)
+    _looks: dict[str, Look] = field(default_factory=dict)
+    _built_ns: dict[Path, int] = field(default_factory=dict)
     _hidden: Hidden = field(default_factory=lambda: Hidden(()))
     _templates: dict[tuple[str, ...], Template | TrialFault] = field(default_factory=dict)
     _ready: dict[tuple[str, ...], Prepared | TrialFault] = field(default_factory=dict)
@@ -105,7 +117,25 @@ class Preparations:
         self._hidden = Hidden(hidden)
         for task in tasks:
             if task.id not in self._snapshots:
+                # Before they are read: what is written meanwhile is a change.
+                self._looks[task.id] = look_at(task)
                 self._snapshots[task.id] = _snapshot(task)
+
+    def changed_on_disk(self, task: TaskSpec) -> list[str]:
+        """Which files of the task's judges are on disk not what was read at first.
+
+        What is judged by is in memory, and unharmed.
+        """
+        before, look = self._snapshots[task.id], look_at(task)
+        if look == self._looks[task.id] or isinstance(before, TrialFault):
+            return []
+        now = _snapshot(task)
+        if isinstance(now, TrialFault):
+            return [str(now)]
+        found = changed_files(before, now)
+        if not found:
+            self._looks[task.id] = look  # touched, or something else than a judge's file
+        return found
 
     async def ready(
         self,
@@ -120,6 +150,9 @@ class Preparations:
         add to that for oracles: another value for each trial makes no other template.
         """
         task, overlay = spec.task, spec.variant.overlay
+        changed = self.changed_on_disk(task)
+        if changed:
+            refuse_changed(changed, where=task.id)
         # Variants may ask for other walls: what fails for one must not fail the others.
         key = (task.id, driver.name, repr(walls), str(overlay))
         async with self._locks.setdefault(task.id, asyncio.Lock()):
@@ -143,15 +176,24 @@ class Preparations:
             staged = self._snapshots[task.id]
             if isinstance(staged, TrialFault):
                 raise staged
+            if walls.build is not None:
+                self._hidden.refuse_shown(
+                    walls.build.context, what="sandbox.build.context", where=task.id
+                )
+            for inside, outside in walls.mounts.items():
+                self._hidden.refuse_shown(outside, what=f"sandbox.mounts {inside}", where=task.id)
             template = await self._template(task, driver, walls)
             overlay = spec.variant.overlay
+            built_ns = self._built_ns.setdefault(template.directory, time.time_ns())
             if overlay is not None:
+                await refuse_altered(template, built_ns, where=task.id)
                 template = await self.templates.overlaid(template, overlay, task, self._hidden)
+                built_ns = time.time_ns()
             stage = replace(walls, env={**walls.env, **given})
             oracles = await self._rehearsed(task, staged, template, driver, stage)
         except TrialFault as fault:
             return fault
-        return Prepared(template, oracles)
+        return Prepared(template, oracles, built_ns)
 
     async def _template(
         self, task: TaskSpec, driver: SandboxDriver, walls: SandboxSpec
@@ -218,14 +260,16 @@ class Preparations:
         known = self._recall(key)
         if known is not None:
             return replace(oracle, expected=known)
-        opened = await driver.open(template, SandboxRequest(sandbox, label=f"{task.id} rehearsal"))
+        opened = await driver.open(
+            template, SandboxRequest(sandbox, label=f"{task.id} rehearsal", role="rehearsal")
+        )
         try:
             if task.solution is not None:
                 done = await apply_solution(task.solution, opened)
                 if done is not None and done.exit_code != 0:
                     raise SetupError(
                         f"the solution's script ended with {done.exit_code}: "
-                        f"{done.stderr.text().strip()[-300:]}",
+                        f"…{done.stderr.text().strip()[-300:]}",
                         where=task.id,
                     )
             solved = task.solution is not None

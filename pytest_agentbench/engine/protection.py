@@ -30,6 +30,15 @@ _LIKE_A_TEST = re.compile(
 """Where no solution tells what the agent is to change, a file that a check names is protected
 only if it is surely a test: undoing honest work is worse than a visible check that was bent."""
 
+_TEST_SOURCE = re.compile(
+    rb"^test_[^.]*\.(?:py|sh|rb|c|cc|cpp|php|pl|lua)$"
+    rb"|_(?:test|spec)\.(?:py|go|rb|rs|c|cc|cpp|dart|exs|lua)$"
+    rb"|\.(?:test|spec)\.[cm]?[jt]sx?$"
+    rb"|Tests?\.(?:java|kt|cs|php|swift|scala)$"
+    rb"|\.(?:bats|t)$"
+)
+"""Names of programs that are tests. A file of data may be called ``test_orders.db``."""
+
 _IN_PATCH = re.compile(
     rb"^(?:(?:---|\+\+\+) [ab]/(?P<one>[^\t\r\n]+)|diff --git a/.+ b/(?P<other>[^\r\n]+))",
     re.MULTILINE,
@@ -69,6 +78,12 @@ def protected_files(
         data = (template.directory / os.fsdecode(path)).read_bytes()
         found[os.fsdecode(path)] = Blob(data, template.manifest[path].executable)
     return found
+
+
+def tells_of_tests(path: bytes) -> bool:
+    """Whether a file says how tests are run, or is a test's source: no test run rewrites those."""
+    name = path.rpartition(b"/")[2]
+    return name in PROTECTED_NAMES or _TEST_SOURCE.search(name) is not None
 
 
 def named_paths(check: OracleSpec) -> frozenset[bytes]:

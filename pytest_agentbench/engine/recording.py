@@ -39,7 +39,7 @@ _DETAIL_BITS = 64
 
 def record_trial(trial: Trial, *, nodeid: str, attempt: int, artifacts: str | None) -> Record:
     """The record of one attempt; its text is redacted and printable."""
-    redactor = Redactor(trial.secrets)
+    redactor = trial.redactor
     run, verdict = trial.run, trial.verdict
     bare = bare_record(
         plan_trial(trial.spec, printable(nodeid), None),
@@ -267,6 +267,7 @@ def _asked(trial: Trial) -> list[object]:
         dict(walls.env),
         str(walls.python),
         [str(path) for path in walls.read_only],
+        [walls.image, walls.user, walls.workdir, walls.platform, walls.scoring],
         trial.driver.name if trial.driver else None,
         spec.task.threshold,
         spec.task.workspace.protect,

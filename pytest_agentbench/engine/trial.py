@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+from pytest_agentbench.credentials import credentials, credentials_below
 from pytest_agentbench.engine.environment import expand
 from pytest_agentbench.engine.findings import Finding, never_worked, unscorable, unseen
 from pytest_agentbench.engine.judge import Bench, judge
@@ -21,6 +22,7 @@ from pytest_agentbench.engine.launch import build_agent, refuse_unsupported, run
 from pytest_agentbench.engine.preparation import Preparations, Prepared
 from pytest_agentbench.engine.protection import protected_files, protected_paths
 from pytest_agentbench.engine.slots import Slots
+from pytest_agentbench.engine.tampering import guarded, listed, refuse_altered
 from pytest_agentbench.errors import SandboxError, SetupError, TrialFault
 from pytest_agentbench.model.contracts import (
     Agent,
@@ -35,6 +37,7 @@ from pytest_agentbench.model.task import OracleSpec, SandboxSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.verdict import Verdict
 from pytest_agentbench.oracles.combine import binding, combine
+from pytest_agentbench.redaction import Redactor, redactor_of
 from pytest_agentbench.registry import oracle_class
 from pytest_agentbench.sandboxes.base import missing
 from pytest_agentbench.sandboxes.choice import choose, refusals
@@ -72,7 +75,7 @@ class Trial:
     reason: Reason | None = None
     message: str = ""
     scored: bool = True
-    secrets: frozenset[str] = frozenset()
+    secrets: frozenset[str] = field(default_factory=lambda: credentials(os.environ))
     diagnostics: list[str] = field(default_factory=list)
     timings: Timings = field(default_factory=Timings)
     started_at: float = field(default_factory=time.time)
@@ -99,8 +102,10 @@ class Trial:
                 network=self._resolve_network(agent, driver),
                 roots=agent.roots,
                 label=self.spec.key,
+                keep=walls.scoring == "commit",
             )
             self._sandbox = await driver.open(template, request)
+            await refuse_altered(template, self.prepared.built_ns, where=self.spec.key)
         return self._sandbox
 
     async def run_agent(self) -> AgentRun:
@@ -149,18 +154,29 @@ class Trial:
             if protected:
                 self.diagnostics.append(f"restored before scoring: {', '.join(protected)}")
             walls = self._furnished(self._walls)
-            request = SandboxRequest(walls, delta=changes, label=f"{self.spec.key} scoring")
+            request = SandboxRequest(
+                walls, delta=changes, label=f"{self.spec.key} scoring", role="scoring"
+            )
             judgement = await judge(
                 self.prepared.oracles,
                 Subject(self.spec, self.run),
-                Bench(self.driver, template, request, protected),
+                Bench(
+                    self.driver, template, request, protected, guarded(template, self._protected)
+                ),
                 decided=lacking is not None,
             )
+            # What was judged on was a copy of it: altered, it was another task.
+            await refuse_altered(template, self.prepared.built_ns, where=self.spec.key)
+        changed = self.preparations.changed_on_disk(task)
+        if changed:
+            self.diagnostics.append(f"changed on disk while the trial ran: {listed(changed)}")
         self.diagnostics.extend(judgement.diagnostics)
         self.scored = judgement.complete
         verdict = combine(
             judgement.results, self._judges(), task.threshold, reveal=self.spec.reveal
         )
+        if judgement.tampered is not None:
+            lacking = Finding(Reason.TAMPERED, judgement.tampered)
         self.verdict = self._settle(verdict, lacking)
         return self.verdict
 
@@ -209,6 +225,11 @@ class Trial:
             await self._held.aclose()
 
     @property
+    def redactor(self) -> Redactor:
+        """What takes the trial's secrets, as far as they are known, out of all that is kept."""
+        return redactor_of(self.secrets | frozenset(self.given.values()))
+
+    @property
     def agent_env(self) -> dict[str, str]:
         """The variant's environment, expanded; known once the sandbox has been opened."""
         return dict(self._agent_env)
@@ -220,7 +241,9 @@ class Trial:
         agent = self._agent = build_agent(self.spec.variant)
         refuse_unsupported(agent, self.spec.variant)
         walls = self._walls = self._expand_environments()
-        driver = self.driver = choose(walls.driver, self.drivers, trusted=agent.trusted)
+        driver = self.driver = choose(
+            walls.driver, self.drivers, trusted=agent.trusted, image=walls.names_image
+        )
         lacking = missing(walls, driver.probe())
         if lacking:
             others = refusals(self.drivers) if walls.driver == "auto" else []
@@ -249,7 +272,8 @@ class Trial:
                 advice="leave it out of one of them",
             )
         # What comes from outside of the task's file may be secret.
-        self.secrets = agent_env.secrets | task_env.secrets | frozenset(self.given.values())
+        self.secrets |= agent_env.secrets | task_env.secrets
+        self.secrets |= credentials_below(dict(variant.options))
         self._agent_env = dict(agent_env.values)
         return replace(walls, env=dict(task_env.values))
 

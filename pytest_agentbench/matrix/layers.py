@@ -7,10 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_agentbench.errors import UsageError
-from pytest_agentbench.model.task import Limits, NetworkMode, Reveal, SandboxSpec
+from pytest_agentbench.model.task import (
+    BuildSpec,
+    Limits,
+    NetworkMode,
+    PullMode,
+    Reveal,
+    SandboxSpec,
+    ScoringMode,
+)
 
 if TYPE_CHECKING:
     from pytest_agentbench.model.task import JsonValue, SettingsLayer
@@ -23,6 +31,8 @@ INI_FILE = "ini file"
 COMMAND_LINE = "command line"
 ENV_PREFIX = "sandbox.env."
 NETWORKS = ("auto", "full", "none")
+PULLS = ("missing", "never", "always")
+SCORINGS = ("fresh", "commit")
 REVEALS = ("verdict", "reasons", "full")
 MAX_REPEATS = 1000
 
@@ -50,6 +60,14 @@ def _texts(value: JsonValue) -> bool:
     return isinstance(value, list) and all(_text(item) for item in value)
 
 
+def _table(value: JsonValue) -> bool:
+    return isinstance(value, dict) and all(_text(item) for item in value.values())
+
+
+def _build(value: JsonValue) -> bool:
+    return isinstance(value, dict) and _text(value.get("context"))
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One path that may be set: its built-in value (None: not enforced), and what is allowed."""
@@ -73,6 +91,16 @@ SETTINGS: Mapping[str, Setting] = {
     "sandbox.pids": Setting(None, _whole(1, 1 << 22), "a whole number above 0"),
     "sandbox.python": Setting(None, _text, "a path"),
     "sandbox.read_only": Setting([], _texts, "a list of paths"),
+    "sandbox.image": Setting(None, _text, "the name of an image"),
+    "sandbox.build": Setting(None, _build, "context, dockerfile, args and target"),
+    "sandbox.user": Setting(None, _text, "a user's name or number"),
+    "sandbox.workdir": Setting(None, _text, "an absolute path"),
+    "sandbox.mounts": Setting({}, _table, "a mapping of paths to paths"),
+    "sandbox.pull": Setting("missing", lambda value: value in PULLS, f"one of {', '.join(PULLS)}"),
+    "sandbox.platform": Setting(None, _text, "such as linux/amd64"),
+    "sandbox.scoring": Setting(
+        "fresh", lambda value: value in SCORINGS, f"one of {', '.join(SCORINGS)}"
+    ),
 }
 
 
@@ -120,7 +148,33 @@ class Resolved:
             },
             python=None if python is None else Path(python),
             read_only=tuple(Path(text) for text in cast("list[str]", values["sandbox.read_only"])),
+            image=self._word("image"),
+            build=self._built,
+            user=self._word("user"),
+            workdir=self._word("workdir"),
+            mounts={
+                inside: Path(outside)
+                for inside, outside in cast("dict[str, str]", values["sandbox.mounts"]).items()
+            },
+            pull=cast("PullMode", values["sandbox.pull"]),
+            platform=self._word("platform"),
+            scoring=cast("ScoringMode", values["sandbox.scoring"]),
         )
+
+    @property
+    def _built(self) -> BuildSpec | None:
+        given = cast("dict[str, Any] | None", self.values["sandbox.build"])
+        if given is None:
+            return None
+        return BuildSpec(
+            Path(given["context"]),
+            given.get("dockerfile") or "Dockerfile",
+            given.get("args") or {},
+            given.get("target"),
+        )
+
+    def _word(self, name: str) -> str | None:
+        return cast("str | None", self.values[f"sandbox.{name}"])
 
 
 def resolve(layers: Sequence[tuple[str, SettingsLayer]]) -> Resolved:

@@ -37,6 +37,8 @@ class Capabilities:
     limits_memory: bool = False
     limits_cpus: bool = False
     limits_pids: bool = False
+    uses_images: bool = False
+    keeps_installed: bool = False
     notes: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -50,9 +52,11 @@ class Capabilities:
             "controls_network",
             "hides_host",
             "isolates_processes",
+            "keeps_installed",
             "limits_cpus",
             "limits_memory",
             "limits_pids",
+            "uses_images",
         )
         return [name for name in known if getattr(self, name)]
 
@@ -68,6 +72,8 @@ class Template:
     manifest: Manifest
     digest: str
     overlay: frozenset[bytes] = frozenset()
+    base: str | None = None
+    """What a driver kept of set-up commands beside the workspace: its own word for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,9 @@ class SandboxRequest:
     ``network`` is resolved: whether the inside may reach a network. ``roots``
     are further host paths that an agent's adapter needs, shown read-only at the
     same place. ``delta`` is laid over the template's copy before anything runs.
-    ``label`` names the sandbox in messages.
+    ``label`` names the sandbox in messages; ``role`` says what it is for: agent, scoring,
+    rehearsal or setup. ``keep``: whether ``settle`` is to keep what lies outside of the
+    workspace, too, where a driver can (``Changes.base``).
     """
 
     spec: SandboxSpec
@@ -85,6 +93,21 @@ class SandboxRequest:
     roots: tuple[Path, ...] = ()
     delta: Changes | None = None
     label: str = ""
+    role: str = "agent"
+    keep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """Files that are not what they were: names below what ``put`` made, paths of the workspace."""
+
+    staged: tuple[str, ...] = ()
+    kept: tuple[bytes, ...] = ()
+
+    @property
+    def nothing(self) -> bool:
+        """Whether all is as it was."""
+        return not (self.staged or self.kept)
 
 
 class Sandbox(Protocol):
@@ -140,6 +163,15 @@ class Sandbox(Protocol):
 
     async def write(self, files: Mapping[str, Blob]) -> None:
         """Write files (relative POSIX names) into the workspace, making directories."""
+        ...
+
+    async def altered(self, kept: Manifest) -> Altered:
+        """Which files were rewritten or removed since the first command was run.
+
+        Of all that ``put`` laid down, and of ``kept`` in the workspace: what stood there
+        before. To be asked when no command runs. A class may leave it out: then nothing
+        is known to be altered.
+        """
         ...
 
     async def settle(self) -> Changes:

@@ -114,7 +114,8 @@ class Changes:
     symlink that leaves the workspace, a socket, a device), each with its why.
     ``lines_added`` and ``lines_removed`` count text files; None when unknown. ``lines``
     has both for each file that they count: one that is not in it is binary, large, or
-    one of very many.
+    one of very many. ``base`` is a driver's own word for what it kept outside of the
+    workspace.
     """
 
     root: Path
@@ -123,6 +124,7 @@ class Changes:
     lines_added: int | None = None
     lines_removed: int | None = None
     lines: Mapping[bytes, tuple[int, int]] = field(default_factory=dict)
+    base: str | None = None
 
     @property
     def size_bytes(self) -> int:

@@ -104,6 +104,18 @@ its one-line reason besides, or also the end of its output."""
 
 
 NetworkMode: TypeAlias = Literal["auto", "none", "full"]
+PullMode: TypeAlias = Literal["missing", "never", "always"]
+ScoringMode: TypeAlias = Literal["fresh", "commit"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSpec:
+    """An image to be built: a context directory, a Dockerfile in it, arguments, a stage."""
+
+    context: Path
+    dockerfile: str = "Dockerfile"
+    args: Mapping[str, str] = field(default_factory=dict)
+    target: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +124,11 @@ class SandboxSpec:
 
     ``network: auto`` is ``full`` for agents that declare a need, else ``none``
     where the driver can control it. ``env`` holds unexpanded ``${VAR}``.
+
+    What follows ``read_only`` is for containers: the image or how it is built, who runs
+    things inside (None: nobody's account, not root), where the workspace is, host paths by
+    the place where they are shown read-only, when an image is pulled, for which platform.
+    ``scoring: commit`` keeps what the agent left outside of the workspace, too.
     """
 
     driver: str = "auto"
@@ -122,6 +139,32 @@ class SandboxSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     python: Path | None = None
     read_only: tuple[Path, ...] = ()
+    image: str | None = None
+    build: BuildSpec | None = None
+    user: str | None = None
+    workdir: str | None = None
+    mounts: Mapping[str, Path] = field(default_factory=dict)
+    pull: PullMode = "missing"
+    platform: str | None = None
+    scoring: ScoringMode = "fresh"
+
+    @property
+    def of_containers(self) -> tuple[str, ...]:
+        """The keys that are given and mean something to containers alone."""
+        given = {
+            "image": self.image,
+            "build": self.build,
+            "user": self.user,
+            "workdir": self.workdir,
+            "mounts": self.mounts,
+            "platform": self.platform,
+        }
+        return tuple(name for name, value in given.items() if value)
+
+    @property
+    def names_image(self) -> bool:
+        """Whether the task says what a container is to be made of."""
+        return self.image is not None or self.build is not None
 
 
 @dataclass(frozen=True, slots=True)

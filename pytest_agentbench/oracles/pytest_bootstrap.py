@@ -11,8 +11,8 @@ The report is one row a line: a seal, a blank, a JSON object. ``started`` is the
 first one: until it is written nothing from the workspace can have been imported.
 Standard output begins with the key of the seals and with the first row, and
 nothing else goes on before they were taken out of the pipe. So the key is in this
-process's memory alone: what comes in can be read again (bwrap's own process holds
-standard input open), and so can the report.
+process's memory alone: the report can be read by others, and what came in could be
+before it was erased.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> None:
     hide_memory()
     request = json.loads(sys.stdin.buffer.read())
     # Tested code need not be told where the report is.
-    os.dup2(os.open(os.devnull, os.O_RDONLY), _STDIN)
+    forget_input()
     # For processes that the tests start; this one was told by ``-B``.
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
@@ -93,6 +93,16 @@ def hide_memory() -> None:
     # What stops other users does not stop root, who has a capability for it: programs
     # that are started from here do without.
     prctl(_PR_CAPBSET_DROP, _CAP_SYS_PTRACE, 0, 0, 0)
+
+
+def forget_input() -> None:
+    """Leave nothing to read on standard input, also for whoever holds the same file open.
+
+    bwrap's own process does, and other processes may open its descriptors.
+    """
+    with suppress(OSError):  # a pipe has nothing left
+        os.ftruncate(_STDIN, 0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), _STDIN)
 
 
 def await_reader(stream: int) -> None:

@@ -25,7 +25,6 @@ from pytest_agentbench.pytest_integration.collect import place_of, runs_trial
 from pytest_agentbench.pytest_integration.endings import said
 from pytest_agentbench.pytest_integration.overrides import changed_trial, environment_of
 from pytest_agentbench.pytest_integration.session import SESSION, BenchSession
-from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.reports.junit import PREFIX, properties
 
 if TYPE_CHECKING:
@@ -186,11 +185,6 @@ class Chain:
             self.trial.decide(Reason.INTERRUPTED, "interrupted after the agent had run")
             self._finish()
             self._bench.interrupted = self.record
-
-    def redactor(self) -> Redactor | None:
-        """What takes the trial's secrets out of texts; None where it knows of none."""
-        secrets = self.trial.secrets | set(self.trial.given.values())
-        return Redactor(secrets) if secrets else None
 
     def settle(self, call: pytest.CallInfo[None]) -> None:
         """Make the record, once the test's body has ended: what it says is the outcome.

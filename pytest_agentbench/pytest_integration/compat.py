@@ -1,35 +1,18 @@
-"""Every use of what pytest and xdist do not promise, in one place."""
+"""Every use of what pytest and xdist do not promise, in one place.
+
+The few that every session needs are in ``compat_entry``.
+"""
 
 from __future__ import annotations
 
 import inspect
+import logging
 import re
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-
-def guard_conftests(
-    pluginmanager: pytest.PytestPluginManager, is_owned: Callable[[Path], bool]
-) -> None:
-    """Do not load ``conftest.py`` from directories that a task owns.
-
-    ``pytest_ignore_collect`` cannot stop ``pytest tasks/fix`` from loading
-    ``tasks/fix/tests/conftest.py`` as an initial conftest: pytest looks into
-    ``test*`` below every argument before any hook is asked. The one question it
-    asks for each directory is whether it lies inside of confcutdir.
-    """
-    asked = getattr(pluginmanager, "_is_in_confcutdir", None)
-    if asked is None:
-        return
-
-    def is_in_confcutdir(path: Path) -> bool:
-        return bool(asked(path)) and not is_owned(path)
-
-    pluginmanager._is_in_confcutdir = is_in_confcutdir  # type: ignore[method-assign]  # noqa: SLF001
 
 
 class Override:
@@ -102,10 +85,18 @@ def ask_for_hidden(metafunc: pytest.Metafunc, names: Sequence[str]) -> None:
         ask_for_hidden(metafunc, names)
 
 
+def log_writers(config: pytest.Config) -> list[logging.Handler]:
+    """What writes log records to a file and to the terminal; pytest has no public name for them."""
+    plugin = config.pluginmanager.get_plugin("logging-plugin")
+    found = (getattr(plugin, name, None) for name in ("log_file_handler", "log_cli_handler"))
+    return [handler for handler in found if handler is not None]
+
+
 def change_texts(report: pytest.TestReport, change: Callable[[str], str]) -> None:
-    """Change all that a report shows: traceback, values, captured output."""
+    """Change all that a report shows: traceback, values, captured output, properties."""
     report.longrepr = _changed(report.longrepr, change)
     report.sections = [(name, change(text)) for name, text in report.sections]
+    report.user_properties = [(name, _changed(one, change)) for name, one in report.user_properties]
 
 
 def _changed(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - pytest's own
@@ -117,12 +108,6 @@ def _changed(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 -
         for name, one in vars(value).items():
             setattr(value, name, _changed(one, change))
     return value
-
-
-def is_unittest(collector: pytest.Collector) -> bool:
-    """Whether a collector is that of a ``unittest.TestCase``."""
-    unittest = sys.modules.get("_pytest.unittest")
-    return unittest is not None and isinstance(collector, unittest.UnitTestCase)
 
 
 def uncollected(config: pytest.Config) -> int:
@@ -171,18 +156,6 @@ def marks_fault(text: str) -> str | None:
         # Until pytest 9 the words began with the column.
         return re.sub(r"^at column \d+: ", "", str(error))
     return None
-
-
-def is_worker(config: pytest.Config) -> bool:
-    """Whether this process is an xdist worker."""
-    return hasattr(config, "workerinput")
-
-
-def is_controller(config: pytest.Config) -> bool:
-    """Whether this process hands all items to xdist workers."""
-    if is_worker(config) or not config.pluginmanager.hasplugin("xdist"):
-        return False
-    return bool(config.getoption("tx", None)) and config.getoption("dist", "no") != "no"
 
 
 def only_shows(config: pytest.Config) -> bool:

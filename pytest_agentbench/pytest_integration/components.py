@@ -12,7 +12,7 @@ import pytest
 from pytest_agentbench import registry
 from pytest_agentbench.errors import AgentbenchError, UsageError
 from pytest_agentbench.options import PREFIX
-from pytest_agentbench.pytest_integration import compat
+from pytest_agentbench.pytest_integration import compat_entry
 from pytest_agentbench.pytest_integration.asking import RAISED, Answering, answering, giver_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Brought:
 
         A worker cannot: it would be gone without a word. Its collection errors tell.
         """
-        if self._fault is not None and not compat.is_worker(self._config):
+        if self._fault is not None and not compat_entry.is_worker(self._config):
             raise pytest.UsageError(str(self._fault))
 
     def pytest_plugin_registered(self, plugin: object) -> None:

@@ -9,7 +9,6 @@ from pytest_agentbench.engine.words import last_words, oracle_words, trial_outpu
 from pytest_agentbench.errors import StoreError
 from pytest_agentbench.model.outcome import Outcome
 from pytest_agentbench.pytest_integration.paths import relative_to
-from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.reports.story import describe_changes, story
 from pytest_agentbench.results.artifacts import keep_artifacts
 
@@ -36,7 +35,7 @@ def _keep(bench: BenchSession, trial: Trial, attempt: int) -> str | None:
             trial_output(trial),
             outcome=trial.outcome or Outcome.ERROR,
             policy=bench.settings.keep,
-            redactor=Redactor(trial.secrets),
+            redactor=trial.redactor,
         )
     except StoreError as error:
         trial.diagnostics.append(f"artifacts were not kept: {error}")
@@ -46,13 +45,14 @@ def _keep(bench: BenchSession, trial: Trial, attempt: int) -> str | None:
 
 
 def _story(bench: BenchSession, trial: Trial, record: Record) -> str:
-    redactor = Redactor(trial.secrets)
+    redactor = trial.redactor
     changes = trial.run.changes if trial.run else None
     results = relative_to(bench.settings.results, bench.settings.rootdir)
-    return story(
+    told = story(
         record,
         results_path=f"{results}/runs/{bench.run_id}",
         changes=[redactor.text(line) for line in describe_changes(changes)] if changes else (),
         last_words=last_words(trial, redactor),
         outputs=oracle_words(trial, redactor),
     )
+    return redactor.text(told)

@@ -15,11 +15,8 @@ import pytest
 
 from pytest_agentbench.errors import AgentbenchError, UsageError
 from pytest_agentbench.pytest_integration import compat
-from pytest_agentbench.pytest_integration.options import (
-    has_experiment,
-    session_settings,
-    task_claims,
-)
+from pytest_agentbench.pytest_integration.options import task_candidates, task_claims
+from pytest_agentbench.pytest_integration.sessionsettings import has_experiment, session_settings
 from pytest_agentbench.pytest_integration.signals import (
     Interruption,
     see_dead,
@@ -166,9 +163,10 @@ class Doorman:
 
         A Python test does not look like one; then the worker has written its plan.
         """
-        claims = task_claims(self._config)
+        config = self._config
         files = {one.partition("::")[0] for one in ids}
-        if any(claims.claims(self._config.rootpath / file) for file in files):
+        candidates = filter(task_candidates(config).has, map(config.rootpath.joinpath, files))
+        if any(task_claims(config).claims(file) for file in candidates):
             return True
         from pytest_agentbench.results.rundir import RunDirectory
 

@@ -10,7 +10,7 @@ import pytest
 from pytest_agentbench.errors import AgentbenchError, TaskFailed, TrialError
 from pytest_agentbench.matrix.order import SessionOrder
 from pytest_agentbench.model.outcome import Outcome
-from pytest_agentbench.pytest_integration import compat
+from pytest_agentbench.pytest_integration import compat, compat_entry
 from pytest_agentbench.pytest_integration.collect import (
     TaskFile,
     head_of,
@@ -19,6 +19,7 @@ from pytest_agentbench.pytest_integration.collect import (
     runs_trial,
     trial_of,
 )
+from pytest_agentbench.pytest_integration.discretion import Discretion, own_redactor
 from pytest_agentbench.pytest_integration.narrowing import Narrowing
 from pytest_agentbench.pytest_integration.options import task_claims
 from pytest_agentbench.pytest_integration.overrides import misuse_of
@@ -27,6 +28,7 @@ from pytest_agentbench.pytest_integration.planning import Planning, deselection
 from pytest_agentbench.pytest_integration.sending import sendable
 from pytest_agentbench.pytest_integration.session import BenchSession
 from pytest_agentbench.pytest_integration.signals import Interruption
+from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.reports.header import header_lines
 from pytest_agentbench.reports.junit import PREFIX
 from pytest_agentbench.taskfiles import parsed
@@ -45,10 +47,14 @@ class SessionHooks:
         self._bench = bench
         self._interruption = Interruption(bench.config, hurry=bench.hurry, end=bench.stop_engine)
         # From the first task file on: SIGTERM while files are collected ends as Ctrl-C does.
-        self._interruption.install(worker=compat.is_worker(bench.config))
+        self._interruption.install(worker=compat_entry.is_worker(bench.config))
         bench.config.pluginmanager.register(self._interruption, "agentbench-signals")
         self._narrowing = Narrowing(bench.config, bench.broken)
         self._planning = Planning(bench, self._narrowing)
+        self._running: pytest.Item | None = None
+        self._own = own_redactor()
+        discretion = Discretion(bench.config, self._redactor)
+        bench.config.pluginmanager.register(discretion, "agentbench-discretion")
         self._header: list[str] = []
         self._collected: list[pytest.Item] = []
 
@@ -131,7 +137,9 @@ class SessionHooks:
             return True
         goes_on = session.config.getoption("continue_on_collection_errors", default=False)
         # xdist runs what could be collected, whatever could not be.
-        return bool(session.testsfailed) and not goes_on and not compat.is_worker(session.config)
+        return (
+            bool(session.testsfailed) and not goes_on and not compat_entry.is_worker(session.config)
+        )
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_make_collect_report(
@@ -150,7 +158,7 @@ class SessionHooks:
     def _settle_plan(self, *, runs: bool) -> None:
         """Make the plan, and write it where anything is to run. Raises pytest's ``UsageError``."""
         bench, config = self._bench, self._bench.config
-        worker = compat.is_worker(config)
+        worker = compat_entry.is_worker(config)
         tells = not worker and compat.verbosity(config) >= 0
         # Of ten thousand trials a plan takes long to make: not where nobody would see it.
         plan = self._planning.plan() if runs or tells else None
@@ -216,10 +224,10 @@ class SessionHooks:
         )
 
         chain = item.stash.get(CHAIN, None)
-        redactor = None if chain is None else chain.redactor()
-        if redactor is not None:
-            compat.change_texts(report, redactor.text)
+        compat.change_texts(report, self._redactor().text)
         if chain is not None and report.when == "teardown":
+            # Warnings are told when the test is over.
+            self._own = chain.trial.redactor
             del item.stash[CHAIN]
         spec = trial_of(item)
         if spec is None:
@@ -282,6 +290,7 @@ class SessionHooks:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Keep what an agent did where the test that asked for it is broken off."""
+        self._running, self._own = item, own_redactor()
         try:
             return (yield)
         except (KeyboardInterrupt, pytest.exit.Exception):
@@ -291,6 +300,15 @@ class SessionHooks:
             if chain is not None:
                 chain.interrupt()
             raise
+
+    def _redactor(self) -> Redactor:
+        """That of the trial that runs; before there is one, and elsewhere, the process's own."""
+        if self._running is None or place_of(self._running) is None:
+            return self._own
+        from pytest_agentbench.pytest_integration.chain import CHAIN
+
+        chain = self._running.stash.get(CHAIN, None)
+        return self._own if chain is None else chain.trial.redactor
 
     @staticmethod
     def _starts_nothing(config: pytest.Config) -> bool:

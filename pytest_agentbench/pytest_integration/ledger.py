@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterable
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 import pytest
 
+from pytest_agentbench.credentials import credentials
 from pytest_agentbench.engine.environment import secrets_in
 from pytest_agentbench.engine.planned import HARNESS, bare_record
 from pytest_agentbench.errors import StoreError, UsageError
@@ -28,7 +30,7 @@ from pytest_agentbench.pytest_integration.junitfile import JunitFile, junit_path
 from pytest_agentbench.pytest_integration.paths import relative_to
 from pytest_agentbench.pytest_integration.reporting import detached
 from pytest_agentbench.pytest_integration.signals import unbroken
-from pytest_agentbench.redaction import Redactor, printable
+from pytest_agentbench.redaction import Redactor, printable, redactor_of
 from pytest_agentbench.reports.header import header_lines
 from pytest_agentbench.reports.terminal import summary_lines
 from pytest_agentbench.reports.view import build_view
@@ -178,7 +180,7 @@ class Ledger:
             self._rollup,
             results=relative_to(self._run.path, self._settings.rootdir),
             every_task=reporter.verbosity > 0,
-            trouble=self.troubles,
+            trouble=list(map(self._redactor.text, self.troubles)),
         )
         label = self._settings.label
         # Not section(): that writes its blank line below the heading.
@@ -235,7 +237,7 @@ class Ledger:
                     trial,
                     outcome=Outcome.ERROR,
                     reason=Reason.CRASH,
-                    message=self._crashed[trial.nodeid],
+                    message=self._redactor.text(self._crashed[trial.nodeid]),
                 )
             else:
                 reason = Reason.INTERRUPTED if self._interrupted else Reason.STOPPED
@@ -259,12 +261,16 @@ class Ledger:
             list(texts),
             rootdir=self._settings.rootdir,
             home=Path.home(),
-            redactor=Redactor(self._secrets()),
+            redactor=self._redactor,
         )
 
-    def _secrets(self) -> set[str]:
-        variants = self._experiment.variants
-        return {secret for one in variants for secret in secrets_in(one.env, os.environ)}
+    @cached_property
+    def _redactor(self) -> Redactor:
+        """What takes out of the run's own texts all that may be secret in this process."""
+        settings = (*self._settings.typed, *self._settings.configured)
+        written = {one.path: one.text for one in settings}
+        variants = (secrets_in(one.env, os.environ) for one in self._experiment.variants)
+        return redactor_of(credentials(os.environ) | credentials(written) | set().union(*variants))
 
     def write_manifest(self, status: int | None = None) -> None:
         """Write the manifest as far as it is known; ``status`` is the session's exit status."""
@@ -293,7 +299,8 @@ class Ledger:
             trouble=self.troubles,
         )
         try:
-            write_manifest(self._run.manifest, manifest)
+            clean = self._redactor.tree(manifest.model_dump(mode="json"))
+            write_manifest(self._run.manifest, RunManifest.model_validate(clean))
         except StoreError as error:
             self.troubles.append(str(error))
 

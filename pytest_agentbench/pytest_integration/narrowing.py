@@ -16,10 +16,11 @@ import pytest
 from pytest_agentbench.options import DEFAULT_TASK_DIRECTORIES
 from pytest_agentbench.pytest_integration import compat
 from pytest_agentbench.pytest_integration.options import (
-    chosen_parts,
+    task_candidates,
     task_claims,
     task_directories,
 )
+from pytest_agentbench.pytest_integration.sessionsettings import chosen_parts
 from pytest_agentbench.taskfiles.claims import Claims
 
 _LISTED = 5
@@ -143,11 +144,9 @@ class Narrowing:
 
     def _held(self, root: Path) -> Iterator[Path]:
         """The task files below a directory of tasks."""
-        directories = task_directories(self._config)
+        config = self._config
         # Of its own: the session's one remembers what it has passed over, and tells it.
-        claims = Claims(
-            self._config.rootpath, directories or DEFAULT_TASK_DIRECTORIES, directories is not None
-        )
+        claims = Claims(task_candidates(config), configured=task_directories(config) is not None)
         return (path for path in root.rglob("*.y*ml") if claims.claims(path))
 
 

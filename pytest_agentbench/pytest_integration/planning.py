@@ -20,6 +20,7 @@ from pytest_agentbench.matrix.suites import (
 from pytest_agentbench.model.trial import TrialHead
 from pytest_agentbench.pytest_integration import compat
 from pytest_agentbench.pytest_integration.collect import head_of
+from pytest_agentbench.pytest_integration.discretion import own_redactor
 from pytest_agentbench.pytest_integration.narrowing import Narrowing
 from pytest_agentbench.pytest_integration.session import BenchSession
 from pytest_agentbench.redaction import printable
@@ -163,7 +164,7 @@ def deselection(config: pytest.Config) -> str:
         f"{flag} {value!r}" for name, flag in _SELECTORS.items() for value in _values(config, name)
     ]
     asked += [flag for name, flag in _SWITCHES.items() if config.getoption(name, default=False)]
-    return f"deselected ({', '.join(asked)})" if asked else "deselected"
+    return own_redactor().text(f"deselected ({', '.join(asked)})") if asked else "deselected"
 
 
 def _values(config: pytest.Config, name: str) -> list[str]:

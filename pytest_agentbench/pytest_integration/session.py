@@ -16,12 +16,12 @@ from pytest_agentbench.model.task import TaskSpec
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.variant import Experiment
 from pytest_agentbench.options import PREFIX
-from pytest_agentbench.pytest_integration import compat
+from pytest_agentbench.pytest_integration import compat, compat_entry
 from pytest_agentbench.pytest_integration.components import brought
 from pytest_agentbench.pytest_integration.controller import RUN_ID
 from pytest_agentbench.pytest_integration.experiments import Chosen, choose
-from pytest_agentbench.pytest_integration.options import session_settings
 from pytest_agentbench.pytest_integration.paths import relative_to
+from pytest_agentbench.pytest_integration.sessionsettings import session_settings
 from pytest_agentbench.pytest_integration.signals import unbroken
 from pytest_agentbench.results.rundir import RunDirectory, fresh_run_id
 from pytest_agentbench.settings import Settings
@@ -168,7 +168,7 @@ class BenchSession:
                 self._engine = build(sandboxes=drivers, make_sandbox=make)
         except AgentbenchError as error:
             # An exception here would take a worker away without a word: its trials tell.
-            if not compat.is_worker(self.config):
+            if not compat_entry.is_worker(self.config):
                 raise pytest.UsageError(str(error)) from error
             self.refusal = str(error)
             self._engine = build()

@@ -19,6 +19,7 @@ from pytest_agentbench.sandboxes.beneath import directory_below, parts_of, read_
 if TYPE_CHECKING:
     from pytest_agentbench.redaction import Redactor
 
+_NAMED = 5
 _WHOLE = 1 << 40
 """No limit to a file: their sum is limited before any is read."""
 
@@ -34,8 +35,10 @@ class Delta:
 def pack_delta(changes: Changes, *, redactor: Redactor, limit: int) -> Delta:
     """The changes as a tar file: the same bytes for the same changes. Raises ``OSError``.
 
-    Above ``limit`` bytes of contents there is none. A secret in it is replaced,
-    and then the diagnostics say that this is not quite what was scored.
+    Above ``limit`` bytes of contents there is none. A secret in it is replaced, in names
+    too: a leak cannot be undone, and a trial can be run again. It can be laid over the
+    template all the same; the diagnostics say where it is not what was scored. What is
+    compressed, or git's own, is not looked into.
     """
     if not changes.changes:
         return Delta()
@@ -44,7 +47,7 @@ def pack_delta(changes: Changes, *, redactor: Redactor, limit: int) -> Delta:
         said = f"changes.tar was not kept: {size:,} bytes are more than {limit:,}"
         return Delta(diagnostics=(f"{said}; this trial cannot be scored again",))
     target = BytesIO()
-    secret = False
+    touched: list[str] = []
     # An agent without walls may have removed its whole workspace: deletions need no root.
     kept = any(change.entry is not None for change in changes.changes)
     with (
@@ -54,12 +57,20 @@ def pack_delta(changes: Changes, *, redactor: Redactor, limit: int) -> Delta:
         deleted = [one.path + b"\0" for one in changes.changes if one.kind is ChangeKind.DELETED]
         if deleted:
             member = tarfile.TarInfo("deleted")
-            secret |= _add(tar, member, b"".join(deleted), redactor)
-        for change in changes.changes:
-            if change.entry is not None:
-                secret |= _add_entry(tar, root, change, redactor)
-    said = "changes.tar held a secret, now replaced: it is not quite what was scored"
-    return Delta(target.getvalue(), (said,) if secret else ())
+            if _add(tar, member, b"".join(deleted), redactor):
+                touched.append("the names of deleted files")
+        touched += [
+            redactor.text(change.name)
+            for change in changes.changes
+            if change.entry is not None and _add_entry(tar, root, change, redactor)
+        ]
+    return Delta(target.getvalue(), (_told(touched),) if touched else ())
+
+
+def _told(touched: list[str]) -> str:
+    more = len(touched) - _NAMED
+    named = ", ".join(touched[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"changes.tar held a secret, now replaced: it is not quite what was scored ({named})"
 
 
 def _add_entry(tar: tarfile.TarFile, root: int, change: Change, redactor: Redactor) -> bool:

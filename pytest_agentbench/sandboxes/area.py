@@ -74,32 +74,55 @@ def _innermost(path: Path) -> Iterator[Path]:
 def reap_stale(base: Path | None = None) -> int:
     """Remove the work areas of this user's sessions that were killed; return how many."""
     reaped = 0
-    for path in Path(base or tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            reaped += _reap(path)
+    for path in _areas(base):
+        with contextlib.suppress(OSError), _claimed(path) as nobodys:
+            if nobodys:
+                _remove_area(path)
+                reaped += not path.exists()
     return reaped
 
 
-def _reap(path: Path) -> bool:
+def stale_areas(base: Path | None = None) -> list[Path]:
+    """The work areas that ``reap_stale`` would remove."""
+    found = []
+    for path in _areas(base):
+        with contextlib.suppress(OSError), _claimed(path) as nobodys:
+            if nobodys:
+                found.append(path)
+    return found
+
+
+def _areas(base: Path | None) -> list[Path]:
+    return sorted(Path(base or tempfile.gettempdir()).glob(f"{_PREFIX}*"))
+
+
+@contextlib.contextmanager
+def _claimed(path: Path) -> Iterator[bool]:
+    """Whether an area's session is dead; if so, the area's lock is ours meanwhile."""
     about = path.lstat()
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
-        return False
+        yield False
+        return
     try:
         lock = os.open(path / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
-        if time.time() - about.st_mtime < _GRACE_S or any(path.iterdir()):
-            return False
-        path.rmdir()
-        return True
+        yield time.time() - about.st_mtime >= _GRACE_S and not any(path.iterdir())
+        return
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return False
+        yield False
     else:
-        remove_tree(path)
-        return not path.exists()
+        yield True
     finally:
         os.close(lock)
+
+
+def _remove_area(path: Path) -> None:
+    if os.path.lexists(path / _LOCK):
+        remove_tree(path)
+    else:
+        path.rmdir()  # not what has come into it meanwhile
 
 
 def remove_tree(path: Path) -> None:

@@ -13,17 +13,19 @@ import contextlib
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
 
 from pytest_agentbench.errors import SandboxClosed, SandboxError
-from pytest_agentbench.model.contracts import Capabilities, SandboxRequest, Template
-from pytest_agentbench.model.run import DEFAULT_OUTPUT_LIMIT, Changes, Completed
+from pytest_agentbench.model.contracts import Altered, Capabilities, SandboxRequest, Template
+from pytest_agentbench.model.run import DEFAULT_OUTPUT_LIMIT, Changes, Completed, Manifest
 from pytest_agentbench.model.task import Blob, SandboxSpec
 from pytest_agentbench.sandboxes.area import WorkArea, remove_tree, remove_trees
 from pytest_agentbench.sandboxes.beneath import read_below, root_of, stage, write_below
+from pytest_agentbench.sandboxes.evidence import altered_below
 from pytest_agentbench.sandboxes.linediff import count_lines
 from pytest_agentbench.sandboxes.manifest import compare
 from pytest_agentbench.sandboxes.process import Tree
@@ -45,6 +47,8 @@ def missing(spec: SandboxSpec, capabilities: Capabilities) -> list[str]:
         "limits_cpus": ("cpus", spec.cpus is not None),
         "limits_pids": ("pids", spec.pids is not None),
         "controls_network": ("network: none", spec.network == "none"),
+        "uses_images": (", ".join(spec.of_containers), bool(spec.of_containers)),
+        "keeps_installed": ("scoring: commit", spec.scoring == "commit"),
     }
     return [
         f"{what} ({capabilities.notes.get(capability, 'not possible here')})"
@@ -95,7 +99,8 @@ class DirectorySandbox(abc.ABC):
         self._template = template
         self._request = request
         self._interpreter = interpreter
-        self._staged: list[str] = []
+        self._staged: dict[str, Mapping[str, Blob]] = {}
+        self._began_ns = 0
         self._scratches: list[str] = []
         self._trees: set[Tree] = set()
         self._idle = asyncio.Event()
@@ -146,6 +151,7 @@ class DirectorySandbox(abc.ABC):
         self._check_unsettled()
         if not argv:
             return Completed(None, 0.0, launch_error="the command is empty")
+        self._began_ns = self._began_ns or time.time_ns()
         environment = self._environment() | dict(env or {})
         directory = str(PurePosixPath(self.workspace, cwd or ""))
         try:
@@ -181,7 +187,7 @@ class DirectorySandbox(abc.ABC):
             stage(self._places.root / name, files)
         except (OSError, ValueError) as fault:
             raise SandboxError(f"files cannot be staged: {fault}", where=self.driver) from fault
-        self._staged.append(name)
+        self._staged[name] = dict(files)
         return self._places.inside(name)
 
     async def scratch(self) -> str:
@@ -220,6 +226,11 @@ class DirectorySandbox(abc.ABC):
                 f"cannot write to the workspace: {fault}", where=self.driver
             ) from fault
 
+    async def altered(self, kept: Manifest) -> Altered:
+        """What was rewritten since the first command; see ``model.contracts.Sandbox``."""
+        self._check_unsettled()
+        return await self._work(self._altered, self._big, kept)
+
     async def settle(self) -> Changes:
         """Kill everything and compare with the template; see ``model.contracts.Sandbox``.
 
@@ -243,6 +254,16 @@ class DirectorySandbox(abc.ABC):
         await self._kill()
         big = self._big or (not self._settled and has_grown(self._rooms()))
         await self._work(remove_tree, big, self._places.root)
+
+    def _altered(self, kept: Manifest) -> Altered:
+        staged: list[str] = []
+        for name, files in self._staged.items():
+            known = {os.fsencode(path): blob for path, blob in files.items()}
+            found = altered_below(self._places.root / name, known, self._began_ns)
+            staged += map(os.fsdecode, found)
+        workspace = self._places.workspace
+        changed = altered_below(workspace, kept, self._began_ns) if kept else ()
+        return Altered(tuple(staged), changed)
 
     def _compare(self) -> Changes:
         inside = self._places.inside_root

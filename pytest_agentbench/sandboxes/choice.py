@@ -13,16 +13,23 @@ AUTO = "auto"
 """The name that stands for whatever isolates here."""
 
 _UNISOLATED = "local"
+CONTAINERS = "docker"
+"""Takes an image, which a task has to name: never by itself."""
 
 
-def choose(name: str, drivers: Mapping[str, SandboxDriver], *, trusted: bool) -> SandboxDriver:
+def choose(
+    name: str, drivers: Mapping[str, SandboxDriver], *, trusted: bool, image: bool = False
+) -> SandboxDriver:
     """The driver of that name; for ``auto`` the first built-in one that isolates here.
 
-    ``trusted`` agents are ours and deterministic: where nothing isolates they
-    run in ``local``. Raises ``SandboxError``.
+    ``image``: whether the task names one; then ``auto`` is a container. ``trusted`` agents
+    are ours and deterministic: where nothing isolates they run in ``local``. Raises
+    ``SandboxError``.
     """
     if name != AUTO:
         return _named(name, drivers)
+    if image:
+        return _named(CONTAINERS, drivers)
     for known, driver in _automatic(drivers).items():
         if why_not(known, driver) is None:
             return driver
@@ -46,7 +53,11 @@ def refusals(drivers: Mapping[str, SandboxDriver]) -> list[str]:
 def _automatic(drivers: Mapping[str, SandboxDriver]) -> dict[str, SandboxDriver]:
     """What ``auto`` may take: not a third party's, which is there when other trials name it."""
     ours = built_in_names("sandbox")
-    return {name: one for name, one in drivers.items() if name in ours and name != _UNISOLATED}
+    return {
+        name: one
+        for name, one in drivers.items()
+        if name in ours and name not in (_UNISOLATED, CONTAINERS)
+    }
 
 
 def why_not(name: str, driver: SandboxDriver) -> str | None:

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from pytest_agentbench.model.contracts import (
+    Altered,
     Capabilities,
     Sandbox,
     SandboxDriver,
     SandboxRequest,
     Template,
 )
-from pytest_agentbench.model.run import DEFAULT_OUTPUT_LIMIT, Changes, Completed
+from pytest_agentbench.model.run import DEFAULT_OUTPUT_LIMIT, Changes, Completed, Manifest
 from pytest_agentbench.model.task import Blob
 from pytest_agentbench.sandboxes.area import WorkArea
 from pytest_agentbench.sandboxes.runtime import Runtime
@@ -27,19 +28,21 @@ class SandboxHost:
     ``area`` is its private directory, removed at the end; ``runtime`` finds the
     interpreter for the inside, and pytest beside it; ``hide`` are paths of the host that
     no sandbox may show. ``driver`` makes another kind of sandbox, by its name, to build
-    upon.
+    upon. ``shared`` is a directory that the session's processes have in common, to be made
+    when it is needed; None: this process is alone.
     """
 
     area: WorkArea
     runtime: Runtime
     hide: tuple[Path, ...]
     driver: Callable[[str], SandboxDriver]
+    shared: Path | None = None
 
 
 class DriverBase:
     """What a driver may inherit: it is built from what its process has for sandboxes."""
 
-    DEFAULTS: ClassVar[tuple[str, ...]] = ("build",)
+    DEFAULTS: ClassVar[tuple[str, ...]] = ("build", "close")
     """What a class may leave out that does not inherit it."""
 
     name: ClassVar[str]
@@ -51,6 +54,9 @@ class DriverBase:
     def build(cls, host: SandboxHost) -> Self:
         """The one instance that serves a session."""
         return cls(host)
+
+    def close(self) -> None:
+        """Remove what the process still has, at the end of the session."""
 
 
 class DriverWrapper(DriverBase):
@@ -120,6 +126,12 @@ class SandboxWrapper:
     async def write(self, files: Mapping[str, Blob]) -> None:
         """Write into the workspace; see ``Sandbox``."""
         await self.inner.write(files)
+
+    async def altered(self, kept: Manifest) -> Altered:
+        """What was rewritten; see ``Sandbox``."""
+        if not hasattr(self.inner, "altered"):
+            return Altered()
+        return await self.inner.altered(kept)
 
     async def settle(self) -> Changes:
         """Kill everything and say what changed; see ``Sandbox``."""

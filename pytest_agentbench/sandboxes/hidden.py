@@ -136,6 +136,23 @@ class Hidden:
                     advice="workspace.git, which brings no history",
                 )
 
+    def refuse_shown(self, place: Path, *, what: str, where: str) -> None:
+        """Raise ``SetupError`` for a host directory that would show a container what is hidden.
+
+        By its place, and by identity: what is built from a directory, or mounted, is
+        never looked into again.
+        """
+        real = os.path.realpath(place)
+        for key in self._groups:
+            path = key.group.path
+            if path is None:
+                continue
+            hidden = os.path.realpath(path)
+            if Path(hidden).is_relative_to(real) or Path(real).is_relative_to(hidden):
+                raise SetupError(
+                    f"{what} would show the agent {key.group.label}", where=where, advice=_ADVICE
+                )
+
     @cached_property
     def _members(self) -> list[tuple[HiddenGroup, list[_Member]]]:
         groups = [key.group for key in self._groups if key.group.by_content]

@@ -199,7 +199,7 @@ def _file(fd: int, name: bytes, path: bytes, about: os.stat_result, into: Listin
     if into.wants(path, size):
         opened = open_regular(fd, name)
         try:
-            digest = _digest(opened)
+            digest = digest_open(opened)
         finally:
             os.close(opened)
     return Entry(EntryKind.FILE, bool(about.st_mode & stat.S_IXUSR), size, digest)
@@ -221,7 +221,7 @@ def _other(fd: int, name: bytes, path: bytes, about: os.stat_result, _: Listing)
     return Entry(EntryKind.OTHER)
 
 
-def _digest(fd: int) -> str:
+def digest_open(fd: int) -> str:
     """The digest of an open file, a piece at a time."""
     whole = hashlib.blake2b(digest_size=16)  # as model.digest has it
     while data := os.read(fd, _CHUNK):

@@ -27,6 +27,7 @@ from pytest_agentbench.sandboxes.capture import Capture
 
 _PIDFD_OPEN = 434  # the same number on every architecture
 _ALL_SEALS = 0x0F
+_NO_GROWTH = 0x05  # F_SEAL_GROW, and no more seals
 
 _NOTHING = Output()
 
@@ -224,7 +225,7 @@ async def _live_and_die(
 
 
 def _start(command: Command, stdout: int, stderr: int) -> subprocess.Popen[bytes]:
-    stdin = data_file(command.stdin)
+    stdin = data_file(command.stdin, erasable=True)
     streams = command.stdio or (stdin, stdout, stderr)
     try:
         return subprocess.Popen(
@@ -242,11 +243,13 @@ def _start(command: Command, stdout: int, stderr: int) -> subprocess.Popen[bytes
         os.close(stdin)
 
 
-def data_file(data: bytes) -> int:
-    """A read-only descriptor that yields ``data``.
+def data_file(data: bytes, *, erasable: bool = False) -> int:
+    """A descriptor that yields ``data``; where there are seals, nobody can add to it.
 
     A file and not a pipe: a child that never reads costs no writer, cannot block
-    us, and a prompt of megabytes needs no thread.
+    us, and a prompt of megabytes needs no thread. But a file can be read again, by
+    whoever finds it open in another process (as bwrap's own holds standard input):
+    of an ``erasable`` one a child may cut off what it has read.
     """
     if not data:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
@@ -254,7 +257,7 @@ def data_file(data: bytes) -> int:
         with tempfile.TemporaryFile() as file:
             file.write(data)
             file.flush()
-            return _reopened(file.fileno())
+            return _reopened(file.fileno(), erasable=erasable)
     memory = os.memfd_create("data", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         view = memoryview(data)
@@ -263,14 +266,15 @@ def data_file(data: bytes) -> int:
         with contextlib.suppress(OSError):
             import fcntl  # noqa: PLC0415 - seals exist on Linux only
 
-            fcntl.fcntl(memory, fcntl.F_ADD_SEALS, _ALL_SEALS)
-        return _reopened(memory)
+            fcntl.fcntl(memory, fcntl.F_ADD_SEALS, _NO_GROWTH if erasable else _ALL_SEALS)
+        return _reopened(memory, erasable=erasable)
     finally:
         os.close(memory)
 
 
-def _reopened(fd: int) -> int:
-    return os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+def _reopened(fd: int, *, erasable: bool) -> int:
+    mode = os.O_RDWR if erasable else os.O_RDONLY
+    return os.open(f"/proc/self/fd/{fd}", mode | os.O_CLOEXEC)
 
 
 def _launch_error(command: Command, fault: OSError | ValueError) -> str:

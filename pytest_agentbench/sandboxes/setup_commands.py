@@ -29,19 +29,22 @@ async def run_setup(
     walls: SandboxSpec,
     *,
     where: str,
-) -> None:
+) -> str | None:
     """Fill an empty directory with what the commands make of a template.
+
+    Returns what the driver kept of what they did outside of the workspace.
 
     They run in one sandbox, one after the other, with a network and the limits of
     ``walls``. Raises ``SetupError`` for a command that fails, ``SandboxError`` for the walls.
     """
-    request = SandboxRequest(walls, network=True, label=f"{where} setup")
+    request = SandboxRequest(walls, network=True, label=f"{where} setup", role="setup", keep=True)
     sandbox = await driver.open(template, request)
     try:
         await _run_all(commands, sandbox, where)
         changes = await sandbox.settle()
         _refuse_dropped(changes, where)
         await _carry(template, changes, directory)
+        return changes.base
     finally:
         await sandbox.close()
 
@@ -94,10 +97,14 @@ def _refuse_dropped(changes: Changes, where: str) -> None:
 
 def _last_lines(done: Completed) -> str:
     text = f"{done.stdout.text().rstrip()}\n{done.stderr.text().rstrip()}".strip()
-    lines = [f"\n    {line[-_LINE_LIMIT:]}" for line in text.splitlines()[-_LINES:]]
+    lines = [f"\n    {_end(line)}" for line in text.splitlines()[-_LINES:]]
     return "".join(lines) or " (it printed nothing)"
 
 
 def _one_line(text: str) -> str:
     first, _, rest = text.strip().partition("\n")
     return f"{first[:_LINE_LIMIT]} …" if rest or len(first) > _LINE_LIMIT else first
+
+
+def _end(line: str) -> str:
+    return line if len(line) <= _LINE_LIMIT else f"…{line[-_LINE_LIMIT:]}"

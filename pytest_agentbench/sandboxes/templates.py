@@ -74,9 +74,12 @@ class Templates:
     ) -> Template:
         """The template after the task's set-up commands. Raises ``TrialFault``."""
         directory = self._area.fresh("template")
-        await run_setup(task.workspace.setup, template, directory, driver, walls, where=task.id)
+        base = await run_setup(
+            task.workspace.setup, template, directory, driver, walls, where=task.id
+        )
         # Links to what every sandbox shows may have been made, and were looked at already.
-        return await self._finish(task, directory, hidden, links=True)
+        made = await self._finish(task, directory, hidden, links=True)
+        return replace(made, base=base)
 
     async def overlaid(
         self, template: Template, overlay: Path, task: TaskSpec, hidden: Hidden
@@ -89,7 +92,7 @@ class Templates:
         if any(of_repository(path) for path in laid):
             raise SetupError("an overlay cannot bring a .git", where=where)
         made = await self._finish(task, directory, hidden, links=True)
-        return replace(made, overlay=frozenset(laid))
+        return replace(made, overlay=frozenset(laid), base=template.base)
 
     async def _finish(
         self, task: TaskSpec, directory: Path, hidden: Hidden, *, links: bool = False

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _OPEN = ("env", "options", "sandbox.env")
 """Mappings whose keys the user chooses."""
+_WHOLE = ("sandbox.build",)
+"""Mappings that are replaced as a whole: a stage of another build means nothing."""
 _LINE = re.compile(r"( while .*?)? of line \d+$|; the first is on line \d+$")
 """What a message says of lines that nobody has written."""
 
@@ -57,7 +59,7 @@ def _paths(shape: type[Shape], before: str = "") -> Iterable[str]:
         inner = field.annotation
         if path in _OPEN:
             yield f"{path}.NAME"
-        elif isinstance(inner, type) and issubclass(inner, Shape):
+        elif path not in _WHOLE and isinstance(inner, type) and issubclass(inner, Shape):
             yield from _paths(inner, f"{path}.")
         else:
             yield path

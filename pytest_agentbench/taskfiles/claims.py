@@ -1,7 +1,7 @@
-"""Which YAML files are task files. Standard library only: asked in every pytest session."""
+"""Which YAML files are task files.
 
-# pathlib takes ten times as long, and this is asked for every collected path:
-# ruff: noqa: PTH113, PTH118, PTH120, PTH122
+Standard library only: a directory ``tasks`` with YAML of somebody else's is common.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +9,10 @@ import os
 import re
 from pathlib import Path
 
+from pytest_agentbench.candidates import Candidates, is_task_name
+
 TOP_LEVEL_KEYS = ("prompt", "prompt_file", "oracles", "workspace", "dataset")
 """A YAML file below an unset ``agentbench_tasks`` is ours when it has one of these."""
-
-SUFFIXES = (".yaml", ".yml")
-EXPERIMENT_NAMES = ("agentbench.yaml", "agentbench.yml")
-"""The default experiment file, at the root directory."""
-EXPERIMENT_DIRECTORY = "experiments"
-"""Where the others are, at the root directory."""
 
 _BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8"),
@@ -37,12 +33,6 @@ _FIRST_CONTENT = (
     rf"{_PROPERTIES}(?P<character>\S)"
 )
 _FLOW_TOKEN = r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"|#[^\n]*|[{}\[\],:]|[^{}\[\],:'\"#]+"  # noqa: S105 - YAML words
-
-
-def is_task_name(name: str) -> bool:
-    """Whether a file of that name is a task file wherever it lies."""
-    stem, suffix = os.path.splitext(name)
-    return suffix in SUFFIXES and (stem == "task" or (stem.endswith(".task") and stem != ".task"))
 
 
 def has_task_keys(data: bytes) -> bool:
@@ -98,37 +88,26 @@ def _flow_has_key(text: str) -> bool:
 class Claims:
     """The rule by which a file is claimed; a claimed file that is wrong is an error.
 
-    ``directories`` are those of ``agentbench_tasks``, relative to ``rootdir``;
-    ``configured`` says whether the project sets that key itself.
+    ``configured`` says whether the project sets ``agentbench_tasks`` itself.
     """
 
-    def __init__(self, rootdir: Path, directories: tuple[str, ...], configured: bool) -> None:  # noqa: FBT001
-        self.rootdir = rootdir
+    def __init__(self, candidates: Candidates, *, configured: bool) -> None:
+        self.candidates = candidates
         self._configured = configured
-        self._prefixes = tuple(
-            os.path.join(os.path.normpath(rootdir / directory), "") for directory in directories
-        )
-        self._experiments = os.path.join(rootdir, EXPERIMENT_DIRECTORY)
         self._by_content: dict[str, bool] = {}
 
     def claims(self, path: Path) -> bool:
         """Whether ``path``, an absolute path of a file, is a task file."""
-        name = path.name
-        if not name.endswith(SUFFIXES):
+        if not self.candidates.has(path):
             return False
-        if is_task_name(name):
-            return True
-        text = os.path.normpath(path)
-        if not text.startswith(self._prefixes) or self._is_experiment(text, name):
-            return False
-        return self._configured or self.reads_like_task(path)
+        return is_task_name(path.name) or self._configured or self.reads_like_task(path)
 
     def claims_named(self, path: Path) -> bool:
         """The same for a file that the user names: below ``tasks`` it is taken at its word."""
-        text = os.path.normpath(path)
-        if text.endswith(SUFFIXES) and text.startswith(self._prefixes):
-            self._by_content[os.fspath(path)] = True
-        return self.claims(path)
+        if not self.candidates.has(path):
+            return False
+        self._by_content[os.fspath(path)] = True
+        return True
 
     def passed_over(self) -> list[Path]:
         """YAML files below ``tasks`` that were taken for somebody else's so far."""
@@ -141,16 +120,9 @@ class Claims:
         if known is None:
             try:
                 # A named pipe would be waited for.
-                known = not os.path.isfile(key) or has_task_keys(path.read_bytes())
+                known = not path.is_file() or has_task_keys(path.read_bytes())
             except OSError:
                 # An error that is shown beats a task that vanishes.
                 known = True
             self._by_content[key] = known
         return known
-
-    def _is_experiment(self, text: str, name: str) -> bool:
-        """``agentbench_tasks = .`` must not turn experiment files into broken tasks."""
-        directory = os.path.dirname(text)
-        if directory == self._experiments:
-            return True
-        return directory == os.fspath(self.rootdir) and name in EXPERIMENT_NAMES

@@ -123,10 +123,23 @@ class LimitsShape(Shape):
     )
 
 
+def _number_as_text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class BuildShape(Shape):
+    """An image to be built."""
+
+    context: str = Field("", description="a directory, relative to this file")
+    dockerfile: str = Field("", description="a file in the context (default: Dockerfile)")
+    args: dict[str, str] = Field(default_factory=dict, description="build arguments")
+    target: str = Field("", description="the stage to build")
+
+
 class SandboxShape(Shape):
     """The walls that are asked for."""
 
-    driver: str = Field("", description="auto, bubblewrap or local")
+    driver: str = Field("", description="auto, bubblewrap, docker or local")
     network: str = Field("", description="none, full, or auto: full for agents that declare a need")
     memory: Size = Field(0, description="such as 1g")
     cpus: Annotated[float, Field(gt=0, le=4096)] = Field(0.0, description="such as 1.5")
@@ -139,5 +152,20 @@ class SandboxShape(Shape):
     read_only: list[str] = Field(
         default_factory=list, description="further absolute paths that are shown"
     )
-
-    later = frozenset({"image", "build", "mounts"})
+    image: str = Field("", description="the image that containers are made of (docker)")
+    build: Annotated[BuildShape, BeforeValidator(text_as("context")), AlsoText()] = Field(
+        BuildShape(), description="or how it is built (docker)"
+    )
+    user: Annotated[str, BeforeValidator(_number_as_text)] = Field(
+        "", description="who runs agent and oracles, a name or number (docker)"
+    )
+    workdir: str = Field("", description="where the workspace is (docker; default: /workspace)")
+    mounts: dict[str, str] = Field(
+        default_factory=dict,
+        description="where host paths are shown, read-only: inside: outside (docker)",
+    )
+    pull: str = Field("", description="missing, never or always (docker)")
+    platform: str = Field("", description="such as linux/amd64 (docker)")
+    scoring: str = Field(
+        "", description="fresh, or commit: with what the agent installed elsewhere (docker)"
+    )

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from pytest_agentbench.taskfiles.document import (
     MAX_REPEATS,
+    BuildShape,
     LimitsShape,
     SandboxShape,
     Shape,
@@ -100,12 +101,14 @@ EXPERIMENT_PLACES: dict[tuple[str, ...], type[Shape]] = {
     ("defaults",): DefaultsShape,
     ("defaults", "limits"): LimitsShape,
     ("defaults", "sandbox"): SandboxShape,
+    ("defaults", "sandbox", "build"): BuildShape,
     ("variants", "*"): VariantShape,
     ("variants", "*", "prompt"): PromptShape,
     ("variants", "*", "expect"): ExpectShape,
     ("variants", "*", "tools"): ToolsShape,
     ("variants", "*", "limits"): LimitsShape,
     ("variants", "*", "sandbox"): SandboxShape,
+    ("variants", "*", "sandbox", "build"): BuildShape,
     ("suites", "*"): SuiteShape,
     ("suites", "*", "select"): SelectShape,
 }

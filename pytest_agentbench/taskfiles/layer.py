@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pytest_agentbench.taskfiles.yamlnodes import DataPath
 
 NETWORKS = ("auto", "full", "none")
+PULLS = ("missing", "never", "always")
+SCORINGS = ("fresh", "commit")
 REVEALS = ("verdict", "reasons", "full")
 
 
@@ -87,6 +89,64 @@ class _Sandbox:
             for index, text in enumerate(roots):
                 self._root(index, text)
             layer["sandbox.read_only"] = [os.path.normpath(text) for text in roots]
+        self._container()
+
+    def _container(self) -> None:
+        """What is for containers alone."""
+        shape, layer = self._shape, self._layer
+        self._choice("pull", shape.pull, PULLS, "pull")
+        self._choice("scoring", shape.scoring, SCORINGS, "scoring")
+        for field in ("image", "user", "platform"):
+            if shape.has(field):
+                text = getattr(shape, field)
+                if not text.strip() or text != text.strip() or "\0" in text:
+                    self._reporter.report((*self._at, field), f"{text!r} is no {field}")
+                layer[f"sandbox.{field}"] = text
+        if shape.has("workdir"):
+            self._inside((*self._at, "workdir"), shape.workdir)
+            layer["sandbox.workdir"] = os.path.normpath(shape.workdir)
+        if shape.has("mounts"):
+            self._mounts(shape.mounts)
+        if shape.has("build"):
+            self._build(shape)
+
+    def _mounts(self, mounts: dict[str, str]) -> None:
+        found: dict[str, JsonValue] = {}
+        for inside, outside in mounts.items():
+            at = (*self._at, "mounts", inside)
+            self._inside(at, inside, key=True)
+            if not outside.strip() or "\0" in outside:
+                self._reporter.report(at, f"{outside!r} is no path")
+            source = os.path.expanduser(outside)  # noqa: PTH111 - as read_only
+            found[os.path.normpath(inside)] = os.path.normpath(self._base / source)
+        self._layer["sandbox.mounts"] = found
+
+    def _inside(self, at: DataPath, text: str, *, key: bool = False) -> None:
+        if not text.startswith("/") or "\0" in text or os.path.normpath(text).strip("/") == "":
+            self._reporter.report(at, f"{text!r} must be an absolute path below /", key=key)
+
+    def _build(self, shape: SandboxShape) -> None:
+        build, at = shape.build, (*self._at, "build")
+        if shape.has("image"):
+            self._reporter.report(at, "an image is built or named, not both", key=True)
+        context = Path(os.path.normpath(self._base / build.context))
+        if not build.context.strip() or not context.is_dir():
+            self._reporter.report((*at, "context"), f"{build.context!r} is no directory")
+        dockerfile = build.dockerfile or "Dockerfile"
+        if context.is_dir() and not (context / dockerfile).is_file():
+            self._reporter.report((*at, "context"), f"there is no {dockerfile} in it")
+        if Path(os.path.normpath(self._base)).is_relative_to(context):
+            self._reporter.report(
+                (*at, "context"),
+                "the context holds this file: whatever is in a context may get into the image",
+                advice="a directory of its own, beside the task's files",
+            )
+        self._layer["sandbox.build"] = {
+            "context": str(context),
+            "dockerfile": dockerfile,
+            "args": dict(build.args),
+            "target": build.target or None,
+        }
 
     def _driver(self, name: str) -> None:
         if not self._shape.has("driver"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pytest_agentbench.taskfiles.claims import (
+from pytest_agentbench.candidates import (
     EXPERIMENT_DIRECTORY,
     EXPERIMENT_NAMES,
     SUFFIXES,

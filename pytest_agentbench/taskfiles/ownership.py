@@ -4,7 +4,7 @@ Standard library only, until a task file is found.
 """
 
 # pathlib takes ten times as long, and this is asked for every collected path:
-# ruff: noqa: PTH113, PTH114, PTH118, PTH120
+# ruff: noqa: PTH118, PTH120
 
 from __future__ import annotations
 
@@ -12,13 +12,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from pytest_agentbench.taskfiles.claims import (
-    EXPERIMENT_DIRECTORY,
-    EXPERIMENT_NAMES,
-    SUFFIXES,
-    Claims,
-    is_task_name,
-)
+from pytest_agentbench.candidates import SUFFIXES, below, is_task_name
+from pytest_agentbench.taskfiles.claims import Claims
 
 _Answer = Callable[[str], "Path | None"]
 _FILES_OF_A_DIRECTORY = ("task.yaml", "task.yml")
@@ -42,14 +37,15 @@ class _Directory:
 
 
 class Ownership:
-    """Answers for paths below the root directory; looks into each directory once."""
+    """Answers for paths below the root directory; reads the task files of each directory once.
+
+    ``Candidates.may_own`` says which paths are worth asking about.
+    """
 
     def __init__(self, claims: Claims) -> None:
         self.claims = claims
-        self._root = os.path.normpath(claims.rootdir)
-        self._real_root = os.path.realpath(self._root)
+        self._candidates = claims.candidates
         self._directories: dict[str, _Directory] = {}
-        self._parents: dict[str, str] = {}
         self._overlays: dict[str, Path] | None = None
 
     def owner(self, path: Path) -> Path | None:
@@ -68,33 +64,17 @@ class Ownership:
         return self._ask(path, self._misplaced)
 
     def _ask(self, path: Path, answer: _Answer) -> Path | None:
-        text = os.path.normpath(path)
-        found = answer(text)
-        if found is not None:
-            return found
-        real = self._within_root(self._real(text))
-        return answer(real) if real != text else None
-
-    def _real(self, text: str) -> str:
-        """The path with symlinks followed; the parents of many files are the same."""
-        parent, name = os.path.split(text)
-        real_parent = self._parents.get(parent)
-        if real_parent is None:
-            real_parent = self._parents[parent] = os.path.realpath(parent)
-        real = os.path.join(real_parent, name)
-        return os.path.realpath(real) if os.path.islink(real) else real
-
-    def _within_root(self, real: str) -> str:
-        """A real path as the session writes it, whose root may itself be behind a symlink."""
-        if self._real_root != self._root and _below(real, self._real_root):
-            return self._root + real[len(self._real_root) :]
-        return real
+        for text in self._candidates.ways(path):
+            found = answer(text)
+            if found is not None:
+                return found
+        return None
 
     def _owner(self, text: str) -> Path | None:
         if self._overlays is None:
-            self._overlays = _overlays_of(self._root)
+            self._overlays = self._read_overlays()
         for overlay, file in self._overlays.items():
-            if text == overlay or _below(text, overlay):
+            if text == overlay or below(text, overlay):
                 return file
         for directory in self._above(text):
             held = self._look(directory)
@@ -104,7 +84,7 @@ class Ownership:
             if held.home is None or self._stands_beside(text, directory):
                 continue
             misplaced = self._misplaced_below(directory, held)
-            leads = any(file == text or _below(file, text) for file in misplaced)
+            leads = any(file == text or below(file, text) for file in misplaced)
             return None if leads else held.home
         return None
 
@@ -124,7 +104,7 @@ class Ownership:
         Of a path elsewhere (``pytest -c ci/pytest.ini``), all: task files are
         claimed by their names wherever they lie.
         """
-        top = self._root if _below(text, self._root) else os.path.sep
+        top = self._candidates.root if below(text, self._candidates.root) else os.path.sep
         found = []
         parent = os.path.dirname(text)
         while len(parent) > len(top):
@@ -147,16 +127,7 @@ class Ownership:
 
     def _read(self, directory: str) -> _Directory:
         held = _Directory()
-        try:
-            with os.scandir(directory) as entries:
-                names = sorted(
-                    entry.name
-                    for entry in entries
-                    if entry.name.endswith(SUFFIXES) and _is_file(entry)
-                )
-        except OSError:
-            return held
-        for name in names:
+        for name in self._candidates.files(directory):
             file = Path(directory, name)
             if not self.claims.claims(file):
                 continue
@@ -165,11 +136,20 @@ class Ownership:
             # Only now: a session without task files imports neither yaml nor pydantic.
             from pytest_agentbench.taskfiles.named import named_paths  # noqa: PLC0415
 
-            for path in named_paths(file, self.claims.rootdir):
+            for path in named_paths(file, self._candidates.rootdir):
                 text = os.path.normpath(path)
                 held.named.setdefault(text, file)
-                held.named.setdefault(self._within_root(os.path.realpath(text)), file)
+                held.named.setdefault(self._candidates.within_root(os.path.realpath(text)), file)
         return held
+
+    def _read_overlays(self) -> dict[str, Path]:
+        """The overlays of a project's experiments, and who names them."""
+        if not self._candidates.has_experiments():
+            return {}
+        # Only now: most sessions are of projects without experiments.
+        from pytest_agentbench.taskfiles.overlays import named_overlays  # noqa: PLC0415
+
+        return named_overlays(self._candidates.root)
 
     def _misplaced_below(self, directory: str, held: _Directory) -> frozenset[str]:
         """Task files below a ``task.yaml``'s directory that no task names."""
@@ -202,22 +182,6 @@ class Ownership:
         )
 
 
-def _overlays_of(rootdir: str) -> dict[str, Path]:
-    """The overlays of a project's experiments, and who names them."""
-    places = (*EXPERIMENT_NAMES, EXPERIMENT_DIRECTORY)
-    if not any(os.path.lexists(os.path.join(rootdir, place)) for place in places):
-        return {}
-    # Only now: most sessions are of projects without experiments.
-    from pytest_agentbench.taskfiles.overlays import named_overlays  # noqa: PLC0415
-
-    return named_overlays(rootdir)
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    # Asked of the entry, a symlink that leads to itself raises: one would hide all tasks.
-    return entry.is_file(follow_symlinks=False) or os.path.isfile(entry.path)
-
-
 def _named_owner(held: _Directory, directory: str, text: str) -> Path | None:
     """The task file of a directory that names a path, or a directory around it."""
     if not held.named:
@@ -227,7 +191,3 @@ def _named_owner(held: _Directory, directory: str, text: str) -> Path | None:
             return held.named[text]
         text = os.path.dirname(text)
     return None
-
-
-def _below(path: str, directory: str) -> bool:
-    return path.startswith(os.path.join(directory, ""))

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.errors import SandboxClosed, SandboxError
-from pytest_agentbench.model.contracts import Sandbox, SandboxDriver, SandboxRequest, Template
+from pytest_agentbench.model.contracts import (
+    Altered,
+    Sandbox,
+    SandboxDriver,
+    SandboxRequest,
+    Template,
+)
 from pytest_agentbench.model.run import Changes
 from pytest_agentbench.model.task import Blob
 from pytest_agentbench.testing.host import PATIENCE_S, PLAIN, opened
@@ -59,6 +65,29 @@ class FileChecks(DriverRoom):
             assert not first.startswith(f"{sandbox.workspace}/")
             done = await sh(sandbox, 'cat "$D/a/b.txt"; "$D/run"; ls "$E"', D=first, E=second)
             assert done.stdout.text() == "onego\nc\n"
+
+        opened(driver, template, body)
+
+    def test_what_was_rewritten_is_told(self, driver: SandboxDriver, template: Template) -> None:
+        """``altered``, where there is one: files of other bytes, and no others.
+
+        Asked for files of the workspace; those that were staged may be out of reach.
+        """
+
+        async def body(sandbox: Sandbox) -> None:
+            if not hasattr(sandbox, "altered"):
+                pytest.skip("this driver's sandboxes cannot tell")
+            place = await sandbox.put({"a/b.txt": Blob(b"one"), "c": Blob(b"two")})
+            assert await sandbox.altered(template.manifest) == Altered()
+            await sh(sandbox, "cat README.md; touch src/app.py; touch new; chmod +x README.md")
+            assert await sandbox.altered(template.manifest) == Altered()
+            await sh(sandbox, "echo 2 > src/app.py; rm src/run.sh; echo hullo > README.md")
+            some = {path: template.manifest[path] for path in (b"src/app.py", b"src/run.sh")}
+            assert await sandbox.altered(some) == Altered(kept=(b"src/app.py", b"src/run.sh"))
+            script = 'chmod -R u+w "$D"; echo x > "$D/a/b.txt"; rm -f "$D/c"; cat "$D/a/b.txt"'
+            done = await sh(sandbox, script, D=place)
+            told = ("a/b.txt", "c") if done.stdout.text() == "x\n" else ()
+            assert (await sandbox.altered({})).staged == told
 
         opened(driver, template, body)
 

@@ -27,7 +27,13 @@ from pytest_agentbench.oracles import (
 )
 from pytest_agentbench.results.manifest import RunManifest
 from pytest_agentbench.taskfiles.assignments import known_paths
-from pytest_agentbench.taskfiles.document import FilesShape, LimitsShape, SandboxShape, Shape
+from pytest_agentbench.taskfiles.document import (
+    BuildShape,
+    FilesShape,
+    LimitsShape,
+    SandboxShape,
+    Shape,
+)
 from pytest_agentbench.taskfiles.experimentshape import (
     EXPERIMENT_PLACES,
     DefaultsShape,
@@ -65,6 +71,7 @@ SHAPES: dict[type[Shape], tuple[str, str]] = {
     GitShape: ("task-files", "git"),
     LimitsShape: ("task-files", "Limits"),
     SandboxShape: ("task-files", "Sandbox"),
+    BuildShape: ("task-files", "Sandbox"),
     AnswerShape: ("task-files", "Solution and controls"),
     ControlShape: ("task-files", "Solution and controls"),
     SkipShape: ("task-files", "Tasks that are not run"),
@@ -273,7 +280,7 @@ def test_every_layer_is_documented() -> None:
     ]
 
 
-@pytest.mark.parametrize("command", ["init", "report", "schema", "shell", "validate"])
+@pytest.mark.parametrize("command", ["doctor", "init", "report", "schema", "shell", "validate"])
 def test_every_option_of_a_command_is_documented(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -195,16 +195,14 @@ def pytest_unconfigure():
 
 LIGHT = {
     "pytest_agentbench",
+    "pytest_agentbench.candidates",
     "pytest_agentbench.options",
     "pytest_agentbench.plugin",
     "pytest_agentbench.pytest_integration",
-    "pytest_agentbench.pytest_integration.compat",
+    "pytest_agentbench.pytest_integration.compat_entry",
     "pytest_agentbench.pytest_integration.fixtures",
     "pytest_agentbench.pytest_integration.hookspecs",
     "pytest_agentbench.pytest_integration.options",
-    "pytest_agentbench.taskfiles",
-    "pytest_agentbench.taskfiles.claims",
-    "pytest_agentbench.taskfiles.ownership",
 }
 
 
@@ -255,7 +253,9 @@ def test_a_session_adds_light_modules_and_no_directory(
 
 CONTROLLER = {
     "pytest_agentbench.errors",
+    "pytest_agentbench.pytest_integration.compat",
     "pytest_agentbench.pytest_integration.controller",
+    "pytest_agentbench.pytest_integration.sessionsettings",
     "pytest_agentbench.pytest_integration.signals",
     "pytest_agentbench.results",
     "pytest_agentbench.results.atomic",

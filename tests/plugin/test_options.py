@@ -178,7 +178,8 @@ REFUSED = {
         "--agentbench-agent: unknown agent 'nop'; did you mean 'noop'? known: "
     ),
     "--agentbench-sandbox=dokcer": (
-        "--agentbench-sandbox: unknown sandbox 'dokcer'; known: auto, bubblewrap, local"
+        "--agentbench-sandbox: unknown sandbox 'dokcer'; did you mean 'docker'? known: auto,"
+        " bubblewrap, docker, local"
     ),
     "--agentbench-agent=noop --agentbench-variant=other": (
         "--agentbench-agent: --agentbench-agent runs one variant of its own, so there is nothing"

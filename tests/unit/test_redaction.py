@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_agentbench.credentials import is_trivial
 from pytest_agentbench.redaction import MARK, Redactor, printable
 
 SECRET = 'sk-l1ve/"q+ä uote'
@@ -71,6 +72,75 @@ def test_lines_of_a_key_are_secrets_by_themselves() -> None:
     assert shown == f"key:\n  {MARK}\r\n"
 
 
+KEY = "sk-proj-Zx81qLw0Tt57Yy3Pp92Rr4Kk"
+
+
+@pytest.mark.parametrize("width", [4, 9, 16, 20])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n    ", "\n+", "\\n", "'\n  b'"])
+def test_a_secret_that_is_broken_over_lines_is_found(width: int, end: str) -> None:
+    """Wrapped by a tool, within a JSON string, in a patch, or by Python that shows a text."""
+    encoded = base64.b64encode(f"user:{KEY}!".encode()).decode()
+    for spelled in (KEY, KEY.encode().hex(), encoded):
+        broken = end.join(spelled[at : at + width] for at in range(0, len(spelled), width))
+        shown = Redactor([KEY]).text(f"before\n{broken}\nafter")
+        assert MARK in shown
+        # Two characters at either end of base64 are shared with the neighbours.
+        left = shown.replace(MARK, "").removeprefix("before").removesuffix("after")
+        assert len("".join(left.split())) <= len("user:") * 2 + len(end), shown
+        assert Redactor([KEY]).bytes(f"before\n{broken}\nafter".encode()) == shown.encode()
+
+
+@pytest.mark.parametrize("mark", ["...", "…", " …", "\n[... 1,200 bytes left out ...]\n"])
+def test_what_is_left_of_a_cut_secret_goes_too(mark: str) -> None:
+    """Before and behind a place where something was left out, four characters are enough."""
+    redactor = Redactor(["hunter2-hunter2"])
+    text = f"it said hunter2{mark}ter2 and went on"
+    assert redactor.text(text) == f"it said {MARK}{mark}{MARK} and went on"
+    assert redactor.bytes(text.encode()) == f"it said {MARK}{mark}{MARK} and went on".encode()
+    assert redactor.text(f"a hunt{mark}") == f"a {MARK}{mark}"
+    assert redactor.text(f"a hun{mark}") == f"a hun{mark}"
+
+
+def test_the_ends_of_a_text_may_be_cuts() -> None:
+    """What begins or ends with half a secret was cut there, with or without a mark."""
+    redactor = Redactor([KEY])
+    assert redactor.text(KEY[7:] + " said") == f"{MARK} said"
+    assert redactor.text(f"said {KEY[:-3]}") == f"said {MARK}"
+
+
+def test_a_longer_piece_of_a_key_goes_wherever_it_stands() -> None:
+    """One line of a wrapped key shows half of it."""
+    assert Redactor([KEY]).text(f"x {KEY[5:25]} y") == f"x {MARK} y"
+    assert Redactor([KEY]).text(f"x {KEY[5:15]} y") == f"x {KEY[5:15]} y"
+
+
+def test_beginnings_of_paths_and_urls_stay() -> None:
+    """What a server's address shares with others is no piece of a secret."""
+    given = ["http://127.0.0.1:8081/service", "/tmp/pytest-of-root/pytest-1/db.sqlite"]
+    shown = "http://127.0.0.1:8082/other /tmp/pytest-of-root/pytest-1/x http://127.0.0.1:9"
+    assert Redactor(given).text(shown) == shown
+    assert Redactor(given).text(f"at {given[0]}, {given[1]}") == f"at {MARK}, {MARK}"
+
+
+@pytest.mark.parametrize("value", ["12:30", "localhost", "DEBUG", "200000", "production"])
+def test_words_and_short_numbers_survive(value: str) -> None:
+    """What stands in every other report is no secret, though it was given like one."""
+    assert Redactor([value]).text(f"tokens: 1200, {value}") == f"tokens: 1200, {value}"
+
+
+def test_values_of_json_lose_their_secrets() -> None:
+    """Keys and texts at any depth; numbers, and the shape, stay."""
+    tree = {"a": [KEY, {KEY: 1200}], "tokens": 1200, "none": None}
+    assert Redactor([KEY]).tree(tree) == {"a": [MARK, {MARK: 1200}], "tokens": 1200, "none": None}
+
+
+def test_megabytes_of_cuts_blanks_and_beginnings_cost_one_pass() -> None:
+    """Whatever an agent prints, looking for secrets in it comes to an end."""
+    redactor = Redactor([KEY, "hunter2-hunter2"])
+    for text in ("...", " ", "\n", "sk-p", "sk-proj-", "hunter2-", "a\n+", "'\n'"):
+        assert len(redactor.text(text * 200_000)) > 100
+
+
 @given(st.lists(st.text(min_size=6), max_size=3), st.text(), st.text())
 def test_no_secret_survives(secrets: list[str], before: str, after: str) -> None:
     """Whatever the secrets are and wherever they stand, none is in the result."""
@@ -80,7 +150,7 @@ def test_no_secret_survives(secrets: list[str], before: str, after: str) -> None
             shown = redactor.text(before + spelled + after)
             # The mark may spell a secret ("redacted"), or help to.
             rest = shown.replace(MARK, "\0")
-            assert spelled not in rest or len(spelled) < 6 or "\0" in spelled
+            assert spelled not in rest or len(spelled) < 6 or "\0" in spelled or is_trivial(spelled)
 
 
 @given(st.text())

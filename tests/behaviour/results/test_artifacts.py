@@ -183,7 +183,7 @@ def test_a_secret_in_the_delta_is_replaced_and_told(run: RunDirectory, changes: 
     secret = Change(SECRET.encode(), ChangeKind.ADDED, Entry(EntryKind.FILE, size=30))
     kept = keep(run, TrialOutput(changes=Changes(changes.root, (secret,))))
     assert kept.diagnostics == (
-        "changes.tar held a secret, now replaced: it is not quite what was scored",
+        "changes.tar held a secret, now replaced: it is not quite what was scored ([redacted])",
     )
     with tarfile.open(run.path / "artifacts/fix/codex-r1/changes.tar") as tar:
         (member,) = tar

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.sandboxes.area import WorkArea, reap_stale, remove_tree
+from pytest_agentbench.sandboxes.area import WorkArea, reap_stale, remove_tree, stale_areas
 from requirements import require
 
 
@@ -105,3 +105,15 @@ def test_the_lock_is_held_before_it_can_be_seen(
     assert reap_stale(tmp_path) == 0
     assert area.path.is_dir()
     area.close()
+
+
+def test_areas_of_the_dead_are_told_and_stay(tmp_path: Path) -> None:
+    """What would be reaped can be asked for; nothing is removed by asking."""
+    live, dead = WorkArea(tmp_path), WorkArea(tmp_path)
+    (dead.fresh() / "x").touch()
+    os.close(dead._lock)
+    assert stale_areas(tmp_path) == [dead.path]
+    assert stale_areas(tmp_path) == [dead.path]
+    assert reap_stale(tmp_path) == 1
+    assert stale_areas(tmp_path) == []
+    live.close()

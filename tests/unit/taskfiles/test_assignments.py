@@ -18,8 +18,10 @@ from pytest_agentbench.taskfiles.assignments import known_paths, read_assignment
 
 KNOWN = (
     "known: env.NAME, limits.time, limits.workspace, model, options.NAME, repeats, reveal,"
-    " sandbox.cpus, sandbox.driver, sandbox.env.NAME, sandbox.memory, sandbox.network,"
-    " sandbox.pids, sandbox.python, sandbox.read_only"
+    " sandbox.build, sandbox.cpus, sandbox.driver, sandbox.env.NAME, sandbox.image,"
+    " sandbox.memory, sandbox.mounts, sandbox.network, sandbox.pids, sandbox.platform,"
+    " sandbox.pull, sandbox.python, sandbox.read_only, sandbox.scoring, sandbox.user,"
+    " sandbox.workdir"
 )
 BASE = Path("/project")
 
@@ -85,7 +87,7 @@ def test_values_are_read_as_in_a_file(written: str, expected: JsonValue) -> None
         ("repeats=many", "'repeats' must be a whole number, not text"),
         ("repeats=0", "'repeats' must be at least 1, not 0"),
         ("reveal=ful", "unknown reveal 'ful'; did you mean 'full'?"),
-        ("sandbox.driver=dokcer", "unknown sandbox 'dokcer'; known: auto, bubblewrap, local"),
+        ("sandbox.driver=dokcer", "unknown sandbox 'dokcer'; did you mean 'docker'?"),
         (
             "sandbox.read_only=/opt",
             "'sandbox.read_only' must be a list, not text. Try: brackets around it",

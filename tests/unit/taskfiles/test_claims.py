@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.taskfiles.claims import Claims, has_task_keys, is_task_name
+from pytest_agentbench.candidates import Candidates, is_task_name
+from pytest_agentbench.taskfiles.claims import Claims, has_task_keys
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_has_no_task_keys(raw: bytes) -> None:
 
 def test_unset_directory(tmp_path: Path) -> None:
     """Below an unset ``tasks``, a file is ours by its keys, and when it cannot be read."""
-    claims = Claims(tmp_path, ("tasks",), configured=False)
+    claims = Claims(Candidates(tmp_path, ("tasks",)), configured=False)
     tasks = tmp_path / "tasks"
     (tasks / "deep").mkdir(parents=True)
     (tasks / "deep" / "ours.yaml").write_text("prompt: x")
@@ -103,7 +104,7 @@ def test_unset_directory(tmp_path: Path) -> None:
 
 def test_set_directory(tmp_path: Path) -> None:
     """Below a directory that the project names, every YAML file is ours."""
-    claims = Claims(tmp_path, ("bench/a", "other"), configured=True)
+    claims = Claims(Candidates(tmp_path, ("bench/a", "other")), configured=True)
     assert claims.claims(tmp_path / "bench" / "a" / "x" / "any.yml")
     assert claims.claims(tmp_path / "other" / "any.yaml")
     assert not claims.claims(tmp_path / "bench" / "any.yaml")
@@ -112,7 +113,7 @@ def test_set_directory(tmp_path: Path) -> None:
 
 def test_root_as_directory(tmp_path: Path) -> None:
     """With the root itself as a directory, experiment files are no tasks."""
-    claims = Claims(tmp_path, (".",), configured=True)
+    claims = Claims(Candidates(tmp_path, (".",)), configured=True)
     assert claims.claims(tmp_path / "any.yaml")
     assert not claims.claims(tmp_path / "agentbench.yaml")
     assert not claims.claims(tmp_path / "experiments" / "wide.yaml")
@@ -120,12 +121,14 @@ def test_root_as_directory(tmp_path: Path) -> None:
 
 
 def test_no_heavy_imports() -> None:
-    """Claims and ownership are asked in every session: they import neither yaml nor pydantic."""
+    """Before a task file is found, claims and ownership import neither yaml nor pydantic."""
     script = (
         "import sys; from pathlib import Path\n"
+        "from pytest_agentbench.candidates import Candidates\n"
         "from pytest_agentbench.taskfiles.claims import Claims\n"
         "from pytest_agentbench.taskfiles.ownership import Ownership\n"
-        "Ownership(Claims(Path('/usr'), ('tasks',), False)).owner(Path('/usr/bin/env'))\n"
+        "claims = Claims(Candidates(Path('/usr'), ('tasks',)), configured=False)\n"
+        "Ownership(claims).owner(Path('/usr/bin/env'))\n"
         "assert not {'yaml', 'pydantic'} & set(sys.modules), sys.modules.keys()\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

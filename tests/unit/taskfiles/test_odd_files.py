@@ -462,7 +462,7 @@ tasks/t.yaml:3:15: not valid YAML: found undefined alias
     "merge-of-wrong-keys": (
         OK + "limits: &l {time: 1m}\nsandbox:\n  <<: *l\n",
         """
-tasks/t.yaml:3:13: unknown key 'time'; known: cpus, driver, env, memory, network, pids, python, read_only
+tasks/t.yaml:3:13: unknown key 'time'; did you mean 'image'?
   3 | limits: &l {time: 1m}
     |             ^
 """,

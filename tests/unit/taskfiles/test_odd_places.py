@@ -365,10 +365,12 @@ def test_task_file_that_is_none(tmp_path: Path, name: str) -> None:
 CLAIMED = """
 import sys
 from pathlib import Path
+from pytest_agentbench.candidates import Candidates
 from pytest_agentbench.taskfiles.claims import Claims
 
 root = Path(sys.argv[1])
-print([Claims(root, ("tasks",), False).claims(root / "tasks" / name) for name in sys.argv[2:]])
+claims = Claims(Candidates(root, ("tasks",)), configured=False)
+print([claims.claims(root / "tasks" / name) for name in sys.argv[2:]])
 """
 
 

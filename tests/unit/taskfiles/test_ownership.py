@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.candidates import Candidates
 from pytest_agentbench.taskfiles.claims import Claims
 from pytest_agentbench.taskfiles.loader import load_task_file
 from pytest_agentbench.taskfiles.ownership import Ownership
@@ -18,7 +19,8 @@ class Tree:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.ownership = Ownership(Claims(root, ("tasks",), configured=False))
+        self.candidates = Candidates(root, ("tasks",))
+        self.ownership = Ownership(Claims(self.candidates, configured=False))
 
     def put(self, files: dict[str, str]) -> None:
         """Write files by name."""

@@ -466,7 +466,7 @@ tasks/t.yaml:10:15: 'opt' must be an absolute path
 tasks/t.yaml:10:20: '/' would show the whole machine to the agent
   10 |   read_only: [opt, /]
      |                    ^
-tasks/t.yaml:11:3: unknown key 'gpu'; known: cpus, driver, env, memory, network, pids, python, read_only
+tasks/t.yaml:11:3: unknown key 'gpu'; known: build, cpus, driver, env, image, memory, mounts, network, pids, platform, pull, python, read_only, scoring, user, workdir
   11 |   gpu: 1
      |   ^
 """,
