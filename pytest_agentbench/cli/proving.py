@@ -20,8 +20,15 @@ from pytest_agentbench.engine.engine import Engine
 from pytest_agentbench.engine.trial import Trial
 from pytest_agentbench.errors import SandboxError, TrialFault
 from pytest_agentbench.matrix.expand import expand
+from pytest_agentbench.model.contracts import SandboxDriver
 from pytest_agentbench.model.outcome import Outcome, Reason
-from pytest_agentbench.model.task import Control, JsonValue, SettingsLayer, TaskSpec
+from pytest_agentbench.model.task import (
+    Control,
+    JsonValue,
+    SandboxSpec,
+    SettingsLayer,
+    TaskSpec,
+)
 from pytest_agentbench.model.trial import TrialSpec
 from pytest_agentbench.model.variant import Experiment, Variant
 from pytest_agentbench.sandboxes.choice import AUTO, choose
@@ -146,7 +153,7 @@ class Prover:
     def _hidden(self, task: TaskSpec) -> Proof:
         what = "hidden from agents"
         spec = self._spec(task, _probe(probes.SEARCH))
-        if not self._isolates(spec.sandbox.driver):
+        if not self._isolates(spec.sandbox):
             return Proof("hidden", what, Status.UNPROVEN, _NO_WALLS)
         files, sizes = _needles(task)
         paths = [str(task.directory)]
@@ -160,16 +167,14 @@ class Prover:
         tries: list[tuple[str, Callable[[TaskSpec], str]]] = [("time", self._time)]
         spec = self._spec(task, _probe(probes.SLEEP))
         walls, limits = spec.sandbox, spec.limits
-        if walls.driver == "auto" and not self._isolates("auto"):
+        if walls.driver == "auto" and not self._isolates(walls):
             return [Proof("limits", "limits", Status.UNPROVEN, _NO_WALLS)]
         if walls.memory_bytes is not None:
             size = walls.memory_bytes + (64 << 20)
             tries.append(("memory", self._bounded(probes.MEMORY, {"bytes": size})))
         if walls.pids is not None:
             tries.append(("pids", self._bounded(probes.PROCESSES, {"pids": walls.pids + 1})))
-        if walls.network == "none" or (
-            walls.network == "auto" and self._has_no_network(walls.driver)
-        ):
+        if walls.network == "none" or (walls.network == "auto" and self._has_no_network(walls)):
             tries.append(("network", self._bounded(probes.NETWORK, {})))
         if limits.workspace_bytes is not None:
             tries.append(("workspace", self._filled(limits.workspace_bytes + 1)))
@@ -210,20 +215,24 @@ class Prover:
         command_line = {**self._plan.command_line, "repeats": 1}
         return expand(task, experiment, command_line, ini=self._plan.ini)[0]
 
-    def _isolates(self, driver: str) -> bool:
+    def _isolates(self, walls: SandboxSpec) -> bool:
         """Whether the walls that a task asks for can keep an agent in."""
         try:
-            return choose(driver, self._engine.drivers, trusted=False).probe().isolated
+            return self._driver_of(walls).probe().isolated
         except SandboxError:
             # Asked for by name, the driver itself says why it does not work.
-            return driver != AUTO
+            return walls.driver != AUTO
 
-    def _has_no_network(self, driver: str) -> bool:
+    def _has_no_network(self, walls: SandboxSpec) -> bool:
         """Whether an agent that needs no network has none there."""
         try:
-            return choose(driver, self._engine.drivers, trusted=False).probe().controls_network
+            return self._driver_of(walls).probe().controls_network
         except SandboxError:
             return True
+
+    def _driver_of(self, walls: SandboxSpec) -> SandboxDriver:
+        drivers = self._engine.drivers
+        return choose(walls.driver, drivers, trusted=False, image=walls.names_image)
 
     def _run(
         self, spec: TrialSpec, orders: dict[str, JsonValue] | None = None, *, score: bool = True

@@ -178,7 +178,10 @@ class Preparations:
                 raise staged
             if walls.build is not None:
                 self._hidden.refuse_shown(
-                    walls.build.context, what="sandbox.build.context", where=task.id
+                    walls.build.context,
+                    what="sandbox.build.context",
+                    where=task.id,
+                    copied=True,
                 )
             for inside, outside in walls.mounts.items():
                 self._hidden.refuse_shown(outside, what=f"sandbox.mounts {inside}", where=task.id)

@@ -136,11 +136,11 @@ class Hidden:
                     advice="workspace.git, which brings no history",
                 )
 
-    def refuse_shown(self, place: Path, *, what: str, where: str) -> None:
+    def refuse_shown(self, place: Path, *, what: str, where: str, copied: bool = False) -> None:
         """Raise ``SetupError`` for a host directory that would show a container what is hidden.
 
-        By its place, and by identity: what is built from a directory, or mounted, is
-        never looked into again.
+        By its place; and where it is ``copied``, by hard links that lie in it: what is built
+        from it is never looked into again.
         """
         real = os.path.realpath(place)
         for key in self._groups:
@@ -152,11 +152,34 @@ class Hidden:
                 raise SetupError(
                     f"{what} would show the agent {key.group.label}", where=where, advice=_ADVICE
                 )
+        linked = (path for path in _files_below(real) if _identity(path) in self.identities)
+        found = next(linked, None) if copied else None
+        if found is not None:
+            raise SetupError(
+                f"{what} has {os.path.relpath(found, real)}, which is hidden from agents",
+                where=where,
+                advice=_ADVICE,
+            )
 
     @cached_property
     def _members(self) -> list[tuple[HiddenGroup, list[_Member]]]:
         groups = [key.group for key in self._groups if key.group.by_content]
         return [(group, members) for group in groups if (members := list(_members_of(group)))]
+
+
+def _files_below(directory: str) -> Iterator[str]:
+    for here, _, names in os.walk(directory):
+        for name in names:
+            yield os.path.join(here, name)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        about = os.lstat(path)
+    except OSError:
+        return None
+    # One name: it is hidden where it lies, and that is looked at by its place.
+    return (about.st_dev, about.st_ino) if about.st_nlink > 1 else None
 
 
 def identities(paths: Iterable[Path]) -> frozenset[tuple[int, int]]:

@@ -169,6 +169,21 @@ def test_built_images(docked: Project, workers: tuple[str, ...]) -> None:
     assert "so sad" in message(docked, "greet")
 
 
+def test_a_build_takes_nothing_that_is_hidden(docked: Project) -> None:
+    """A context that holds an oracle, or a hard link to one, builds no image."""
+    oracle = docked.write("tasks/oracle/check.sh", "exit 0\n" * 20)
+    docked.write("images/one/Dockerfile", f"FROM {BUSYBOX}\n")
+    os.link(oracle, docked.pytester.path / "images" / "one" / "innocent")
+    docked.write("images/two/Dockerfile", f"FROM {BUSYBOX}\n")
+    more = "    assets: oracle\n"
+    simple(docked, "add", "build: ../images/one", check='sh "$ORACLE/check.sh"', more=more)
+    simple(docked, "greet", "build: ../images/two", check='sh "$ORACLE/check.sh"', more=more)
+    docked.write("agentbench.yaml", "variants: {bot: {agent: command, options: {run: 'true'}}}\n")
+    docked.run().assert_outcomes(passed=1, errors=1)
+    assert told(docked) == {"add": ("error", "setup"), "greet": ("passed", None)}
+    assert "innocent, which is hidden" in message(docked, "add")
+
+
 def test_no_image_and_no_engine(docked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is the error of the trials that need it, with an advice; the others are measured."""
     simple(docked, "add", "image: no-such-image-here, pull: never", check="true")

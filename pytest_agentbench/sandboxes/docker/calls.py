@@ -211,6 +211,8 @@ def _short(fault: BaseException) -> str:
 
 def _advice(why: str) -> str:
     low = why.lower()
+    if "/bin/sh" in low:
+        return "an image that has /bin/sh"
     if "no space left" in low:
         return "make room where the engine keeps its data: docker system df"
     if "no such image" in low or "not found" in low or "manifest unknown" in low:

@@ -29,7 +29,8 @@ from pytest_agentbench.sandboxes.beneath import root_of
 from pytest_agentbench.sandboxes.docker import leftovers
 from pytest_agentbench.sandboxes.docker.archive import ROOT, Owner, Pack, first_below, single_file
 from pytest_agentbench.sandboxes.docker.calls import WHERE, Calls, archive_of, path_in
-from pytest_agentbench.sandboxes.docker.sources import built, pulled
+from pytest_agentbench.sandboxes.docker.sources import built, context_digest, pulled
+from pytest_agentbench.sandboxes.workspace import manifest_digest
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -115,7 +116,10 @@ class Images:
 
     async def with_template(self, furnished: Furnished, template: Template, place: str) -> str:
         """The image that has the template's files at ``place``. Raises ``SandboxError``."""
-        key = digest_value([furnished.id, template.digest, place, list(furnished.owner)])
+        # With the repository, which the template's own digest leaves out: each process of a
+        # session makes that for itself, and what differs would count as the agent's.
+        whole = manifest_digest(template.manifest)
+        key = digest_value([furnished.id, whole, place, list(furnished.owner)])
         async with self._once(key):
             if key not in self._templates:
                 about = await self._kept(key)
@@ -147,7 +151,8 @@ class Images:
     async def _build(self, build: BuildSpec, spec: SandboxSpec) -> str:
         """The id of an image that is built from a task's Dockerfile."""
         asked = repr((build, spec.platform))
-        key = digest_value(["build", asked])
+        content = await asyncio.to_thread(context_digest, build.context)
+        key = digest_value(["build", asked, content])
         async with self._once(key):
             if asked not in self._sources:
                 kept = await self._kept(key)
@@ -342,7 +347,9 @@ def _user(api: APIClient, container: str, asked: str | None, standard: str) -> t
     for row in (*_passwd(api, container), _ROOT_ROW):
         if name in (row[0], row[2]):
             gid = int(group) if group.isdigit() else int(row[3])
-            return Owner(int(row[2]), gid), row[5] or HOME
+            # Whose home is a place of the system's must not own that.
+            home = row[5] if row[5].startswith("/home/") or row[5] == "/root" else HOME
+            return Owner(int(row[2]), gid), home
     if not name.isdigit():
         raise SandboxError(
             f"the image has no user {name!r}", where=WHERE, advice="a number, such as user: 1000"

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import secrets
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -85,6 +85,7 @@ class DockerSandbox:
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._running = True
+        self._oom_events = 0
         self._left: Path | None = None
         self._kept: str | None = None
         self._changes: Changes | None = None
@@ -124,11 +125,10 @@ class DockerSandbox:
             output_limit=output_limit,
             kill=self._kill_now,
         )
-        began = int(time.time()) - 1
         spoken = await self._speak(command)
         if self._closed:
             raise SandboxClosed("the sandbox was torn down while a command ran in it")
-        return await self._completed(spoken, began)
+        return await self._completed(spoken)
 
     async def put(self, files: Mapping[str, Blob]) -> str:
         """Stage files; see ``model.contracts.Sandbox``."""
@@ -258,9 +258,9 @@ class DockerSandbox:
             if not self._commands:
                 self._quiet.set()
 
-    async def _completed(self, spoken: Spoken, began: int) -> Completed:
+    async def _completed(self, spoken: Spoken) -> Completed:
         """What became of a command; then everything that it started is dead."""
-        look = partial(self._look_after, began, spoken)
+        look = partial(self._look_after, spoken)
         out_of_memory = await self._calls.call("the container cannot be looked at", look)
         code = None if spoken.timed_out else spoken.exit_code
         if spoken.refusal is not None:
@@ -274,7 +274,7 @@ class DockerSandbox:
             out_of_memory=out_of_memory and not spoken.timed_out,
         )
 
-    def _look_after(self, began: int, spoken: Spoken, api: APIClient) -> bool:
+    def _look_after(self, spoken: Spoken, api: APIClient) -> bool:
         """See everything dead that the command left; whether memory ran out."""
         if spoken.timed_out:
             self._running = False
@@ -287,15 +287,20 @@ class DockerSandbox:
             self._kill(api)
         if spoken.exit_code != _KILLED or self._request.spec.memory_bytes is None:
             return False
-        return self._out_of_memory(api, began)
+        return self._out_of_memory(api)
 
-    def _out_of_memory(self, api: APIClient, began: int) -> bool:
-        # The engine's own clock: it may be another machine's.
-        now = int(api.inspect_container(self._container)["State"]["Pid"] and time.time()) + 1
+    def _out_of_memory(self, api: APIClient) -> bool:
+        """Whether the kernel has killed for memory since this was asked last."""
+        # By the engine's own clock: it may be another machine's.
+        now = datetime.fromisoformat(api.info()["SystemTime"])
+        began = datetime.fromisoformat(api.inspect_container(self._container)["Created"])
         events = api.events(
-            since=min(began, now), until=now, filters={"container": self._container, "event": "oom"}
+            since=int(began.timestamp()),
+            until=int(now.timestamp()) + 1,
+            filters={"container": self._container, "event": "oom"},
         )
-        return any(True for _ in events)
+        seen, self._oom_events = self._oom_events, sum(1 for _ in events)
+        return self._oom_events > seen
 
     def _processes(self, api: APIClient) -> int | None:
         """How many processes the container has, as the engine sees them; None: it has ended."""

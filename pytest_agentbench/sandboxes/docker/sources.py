@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.errors import SandboxError
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 _STEP = re.compile(r"^ ---> ([0-9a-f]{12})$")
 _TOLD_LINES = 12
 _LINE_LIMIT = 300
+_PIECE = 1 << 20
 
 
 def pulled(api: APIClient, name: str, pull: str, platform: str | None) -> str:
@@ -52,6 +56,27 @@ def _tagged(name: str) -> tuple[str, str | None]:
         return name, None
     repository, colon, tag = name.rpartition(":")
     return (repository, tag) if colon and "/" not in tag else (name, "latest")
+
+
+def context_digest(context: Path) -> str:
+    """One digest for all that a build may take from a directory. Raises ``SandboxError``."""
+    whole = blake2b(digest_size=16)
+    try:
+        for directory, directories, names in os.walk(context):
+            directories.sort()
+            for name in sorted([*names, *directories]):
+                path = Path(directory, name)
+                about = path.lstat()
+                whole.update(f"{path.relative_to(context)}\0{about.st_mode:o}\0".encode())
+                if path.is_symlink():
+                    whole.update(os.fsencode(path.readlink()))
+                elif path.is_file():
+                    with path.open("rb") as file:
+                        while data := file.read(_PIECE):
+                            whole.update(data)
+    except (OSError, UnicodeError) as fault:
+        raise SandboxError(f"the build's context cannot be read: {fault}", where=WHERE) from fault
+    return whole.hexdigest()
 
 
 def built(api: APIClient, build: BuildSpec, spec: SandboxSpec, key: str) -> str:
