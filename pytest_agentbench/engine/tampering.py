@@ -25,7 +25,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 from pytest_agentbench.engine.protection import tells_of_tests
 from pytest_agentbench.errors import SetupError
@@ -162,17 +162,6 @@ def changed_files(before: Iterable[StagedOracle], now: Iterable[StagedOracle]) -
         for name, blob in staged.files.items()
         if fresh.get(staged.spec.name, {}).get(name) != blob
     ]
-
-
-def refuse_changed(names: list[str], *, where: str) -> NoReturn:
-    """Raise ``SetupError``: what judges were made of is not on disk any more."""
-    raise SetupError(
-        "files of the oracles were changed on disk after the session had read them:"
-        f" {listed(names)}",
-        where=where,
-        advice="a new session for changes of yours, and a sandbox that hides the host if"
-        " they are not yours",
-    )
 
 
 def _looks(path: Path) -> list[tuple[str, int, int, int]]:

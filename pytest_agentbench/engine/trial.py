@@ -169,7 +169,9 @@ class Trial:
             await refuse_altered(template, self.prepared.built_ns, where=self.spec.key)
         changed = self.preparations.changed_on_disk(task)
         if changed:
-            self.diagnostics.append(f"changed on disk while the trial ran: {listed(changed)}")
+            # No fault of the trial's: whoever waits for a long run goes on writing tasks.
+            what = f"changed on disk since the session read them: {listed(changed)}"
+            self.diagnostics.append(f"{what}; judged by what was read")
         self.diagnostics.extend(judgement.diagnostics)
         self.scored = judgement.complete
         verdict = combine(
