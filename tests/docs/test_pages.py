@@ -340,6 +340,6 @@ def test_the_gate_runs_the_readme_s_commands() -> None:
     """What the README promises of its two commands is what the gate runs."""
     commands = re.findall(r"\.venv/bin/pytest ([^`\n]+)", (ROOT / "README.md").read_text())
     gate = (ROOT / ".ci" / "run").read_text()
-    assert commands == ["tasks/ -n 4", "-n 4"]
+    assert commands == ["tasks/ -n 4", "-n 4 --dist worksteal"]
     for arguments in commands:
         assert re.search(rf'bin/pytest" {re.escape(arguments)}$', gate, re.MULTILINE), arguments
