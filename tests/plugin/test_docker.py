@@ -143,6 +143,54 @@ def test_set_up_outside_of_the_workspace_is_kept(docked: Project) -> None:
     assert told(docked)["add"] == ("passed", None)
 
 
+def test_start_up_code_in_a_home_is_not_committed(docked: Project) -> None:
+    """With ``scoring: commit``, programs of oracles find an empty home and temporary directory."""
+    check = "python3 -c 'import sys; sys.exit(1)'"
+    simple(docked, "add", f'image: "{PYTHON}", scoring: commit', check=check)
+    simple(
+        docked,
+        "greet",
+        f'image: "{PYTHON}", scoring: commit',
+        check='test -z "$(ls -A "$HOME" | grep -v temporary)" && test -z "$(ls -A "$TMPDIR")"',
+    )
+    site = "$HOME/.local/lib/python3.11/site-packages"
+    steps = (
+        f"mkdir -p {site}; echo 'import os; os._exit(0)' > {site}/usercustomize.py; touch /tmp/x"
+    )
+    played = f"[{{run: {json.dumps(steps)}}}]"
+    docked.script(add=played, greet=played)
+    docked.run().assert_outcomes(passed=1, failed=1)
+    assert told(docked) == {"add": ("failed", "oracle"), "greet": ("passed", None)}
+
+
+def test_stale_bytecode_stays_stale(docked: Project) -> None:
+    """Times are carried: bytecode of an older source of the same size is not taken for it."""
+    image = f'image: "{PYTHON}"'
+    simple(docked, "add", image, check="python3 -c 'import calc; assert calc.add(2, 3) == 5'")
+    simple(docked, "greet", image, check="test $(stat -c %Y calc.py) -gt 1000000000")
+    script = (
+        "printf 'def add(a, b):\\n    return a - b\\n' > calc.py;"
+        " env -u PYTHONDONTWRITEBYTECODE python3 -c 'import calc'; sleep 1.1;"
+        " printf 'def add(a, b):\\n    return a + b\\n' > calc.py"
+    )
+    steps = f"[{{run: {json.dumps(script)}}}]"
+    docked.script(add=steps, greet=steps)
+    docked.run().assert_outcomes(passed=2)
+
+
+def test_a_command_cannot_speak_for_the_engine(docked: Project) -> None:
+    """Who prints the engine's refusal and ends with 126 is judged like any other."""
+    image = f'image: "{PYTHON}"'
+    simple(docked, "add", image, check="test -e done")
+    simple(docked, "greet", image, check="test -e done")
+    docked.write(
+        "agentbench.yaml",
+        "variants:\n  bot:\n    agent: command\n    options:\n      run: >-\n"
+        "        touch done; echo 'OCI runtime exec failed: exec failed: no: unknown'; exit 126\n",
+    )
+    docked.run().assert_outcomes(passed=2)
+
+
 def test_what_an_agent_installs_elsewhere(docked: Project) -> None:
     """Judged afresh it is gone; with ``scoring: commit`` its files are there, and no process."""
     walls = f'image: "{PYTHON}", user: root'
@@ -225,11 +273,24 @@ def test_mounts_are_read_only_and_never_the_task(docked: Project) -> None:
     check = 'test "$(cat said)" = 7 && test ! -e /data/mine'
     simple(docked, "add", f"{image}, mounts: {{/data: ../data}}", check=check)
     simple(docked, "greet", f"{image}, mounts: {{/tasks: .}}", check="true")
+    simple(
+        docked,
+        "twice",
+        f"{image}, mounts: {{/a: ../data, /b: ../data}}",
+        check="cat /a/value /b/value",
+    )
+    simple(docked, "inside", f"{image}, mounts: {{/workspace/data: ../data}}", check="true")
+    simple(docked, "nowhere", f"{image}, mounts: {{/data: ../nowhere}}", check="true")
     steps = "[{run: 'cat /data/value > said; touch /data/mine || true'}]"
-    docked.script(add=steps, greet=steps)
-    docked.run().assert_outcomes(passed=1, errors=1)
+    others = dict.fromkeys(("greet", "twice", "inside", "nowhere"), "[{run: 'touch x'}]")
+    docked.script(add=steps, **others)
+    docked.run().assert_outcomes(passed=2, errors=3)
+    assert told(docked)["twice"] == ("passed", None)
     assert told(docked)["greet"] == ("error", "setup")
     assert "would show the agent" in message(docked, "greet")
+    assert "/workspace is the sandbox's own" in message(docked, "inside")
+    assert told(docked)["nowhere"] == ("error", "sandbox")
+    assert not (docked.pytester.path / "nowhere").exists()
 
 
 def test_files_of_the_image_are_no_workspace(docked: Project) -> None:

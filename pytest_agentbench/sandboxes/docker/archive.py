@@ -6,6 +6,7 @@ import io
 import os
 import tarfile
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -54,14 +55,17 @@ class Pack:
             errors="surrogateescape",
         )
         self.count = 0
+        self._now = int(time.time())
 
     def directory(self, place: str, owner: Owner, mode: int = 0o755) -> None:
         """A directory; one that is there already gets its owner and mode."""
-        self._add(place, tarfile.DIRTYPE, owner, mode)
+        self._add(self._info(place, tarfile.DIRTYPE, owner, mode))
 
     def data(self, place: str, data: bytes, owner: Owner, mode: int) -> None:
         """A regular file of these bytes."""
-        self._add(place, tarfile.REGTYPE, owner, mode, len(data), io.BytesIO(data))
+        info = self._info(place, tarfile.REGTYPE, owner, mode)
+        info.size = len(data)
+        self._add(info, io.BytesIO(data))
 
     def blobs(self, place: str, files: Mapping[str, Blob], owner: Owner, *, locked: bool) -> None:
         """Files below a directory, with the directories that they need.
@@ -89,13 +93,16 @@ class Pack:
                 case EntryKind.DIRECTORY:
                     self.directory(place, owner)
                 case EntryKind.SYMLINK:
-                    target = os.fsdecode(os.readlink(name, dir_fd=parent))
-                    self._add(place, tarfile.SYMTYPE, owner, 0o777, target=target)
+                    info = self._info(place, tarfile.SYMTYPE, owner, 0o777)
+                    info.linkname = os.fsdecode(os.readlink(name, dir_fd=parent))
+                    self._add(info)
                 case EntryKind.FILE:
+                    mode = 0o755 if entry.executable else 0o644
+                    info = self._info(place, tarfile.REGTYPE, owner, mode)
                     with open(open_regular(parent, name), "rb") as file:
-                        mode = 0o755 if entry.executable else 0o644
-                        size = os.fstat(file.fileno()).st_size
-                        self._add(place, tarfile.REGTYPE, owner, mode, size, file)
+                        about = os.fstat(file.fileno())
+                        info.size, info.mtime = about.st_size, max(int(about.st_mtime), 0)
+                        self._add(info, file)
                 case EntryKind.OTHER:
                     pass
 
@@ -118,19 +125,15 @@ class Pack:
         self._file.seek(0)
         return self._file
 
-    def _add(
-        self,
-        place: str,
-        kind: bytes,
-        owner: Owner,
-        mode: int,
-        size: int = 0,
-        source: IO[bytes] | None = None,
-        target: str = "",
-    ) -> None:
+    def _info(self, place: str, kind: bytes, owner: Owner, mode: int) -> tarfile.TarInfo:
         info = tarfile.TarInfo(place.lstrip("/"))
-        info.type, info.mode, info.size, info.linkname = kind, mode, size, target
+        info.type, info.mode = kind, mode
         info.uid, info.gid = owner
+        # Equal times would make stale bytecode, and whatever make has built, look fresh.
+        info.mtime = self._now
+        return info
+
+    def _add(self, info: tarfile.TarInfo, source: IO[bytes] | None = None) -> None:
         self._tar.addfile(info, source)
         self.count += 1
 
@@ -224,6 +227,8 @@ def _lay(
                 while source is not None and (data := source.read(_PIECE)):
                     file.write(data)
                 file.truncate(member.size)
+            with suppress(OSError, OverflowError, ValueError):
+                os.utime(name, (member.mtime, member.mtime), dir_fd=parent, follow_symlinks=False)
         else:
             # Compared with the template, it is told as what cannot be carried.
             os.mkfifo(name, dir_fd=parent)

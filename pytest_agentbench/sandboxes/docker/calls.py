@@ -44,7 +44,10 @@ class Calls:
     def api(self) -> APIClient:
         """The engine that docker's own command line would use. Raises ``SandboxError``."""
         with told("the engine cannot be reached"):
-            return connect()
+            try:
+                return connect()
+            except ValueError as fault:  # an address that is none
+                raise OSError(f"DOCKER_HOST: {fault}") from fault
 
     async def call(self, doing: str, function: Callable[[APIClient], _T]) -> _T:
         """What a call gives, made in a thread. Raises ``SandboxError``: ``doing`` and why.
@@ -96,7 +99,7 @@ def connect(patience_s: float = _PATIENCE_S) -> APIClient:
     timeout: Any = int(patience_s)
     if where.startswith("unix:"):
         _knock(where)
-    else:
+    elif where.startswith(("tcp:", "http:", "https:")):
         timeout = (min(_CONNECT_S, timeout), timeout)
     return docker.APIClient(version="auto", timeout=timeout, **given)
 

@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, cast
 
+from pytest_agentbench.errors import SandboxError
 from pytest_agentbench.model.run import Output
+from pytest_agentbench.sandboxes.docker.calls import WHERE
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -111,6 +113,12 @@ class Speaking:
             stdin=bool(self.stdin),
         )
         started = time.monotonic()
+        if self.stdin and api.base_url.startswith("https"):
+            raise SandboxError(
+                "a command with input cannot be run over an encrypted connection yet",
+                where=WHERE,
+                advice="a tunnel to the engine's socket (ssh -L)",
+            )
         raw = api.exec_start(made["Id"], socket=True)
         connection = cast("_Connection", getattr(raw, "_sock", raw))
         stdout, stderr = Ends(self.output_limit), Ends(self.output_limit)
@@ -125,9 +133,11 @@ class Speaking:
         if self.stdin:
             writer.join(_LAST_WORDS_S)
         said = bytes(stdout.head)
-        code = api.exec_inspect(made["Id"])["ExitCode"]
+        about = api.exec_inspect(made["Id"])
+        code = about["ExitCode"]
         refusal = None
-        if said.startswith(_REFUSED) and code in (126, 127):
+        # What was never started has no process: a command that prints the same words had one.
+        if said.startswith(_REFUSED) and code in (126, 127) and not about["Pid"]:
             # The engine's own words, in place of any that a command printed.
             refusal = said.decode("utf-8", "replace").strip().removeprefix(_REFUSED.decode())
             refusal = refusal.removeprefix("exec failed: ").removesuffix(": unknown")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -18,7 +20,13 @@ from pytest_agentbench.sandboxes.beneath import root_of
 from pytest_agentbench.sandboxes.docker import leftovers
 from pytest_agentbench.sandboxes.docker.archive import Pack
 from pytest_agentbench.sandboxes.docker.calls import WHERE, Calls, told
-from pytest_agentbench.sandboxes.docker.images import Furnished, Images, new_container, put
+from pytest_agentbench.sandboxes.docker.images import (
+    PYTEST,
+    Furnished,
+    Images,
+    new_container,
+    put,
+)
 from pytest_agentbench.sandboxes.docker.sandbox import DockerSandbox, Place
 from pytest_agentbench.sandboxes.driverbase import DriverBase, SandboxHost
 from pytest_agentbench.sandboxes.manifest import scan
@@ -54,10 +62,14 @@ class DockerDriver(DriverBase):
         """A container from the task's image. Raises ``SandboxError``."""
         spec = request.spec
         refuse_missing(spec, self._capabilities, self.name)
-        _refuse_host_paths(request)
+        place = spec.workdir or WORKSPACE
+        _refuse_host_paths(request, place)
         await self._reap_once()
         furnished = await self._images.furnished(spec, template.base)
-        place = spec.workdir or WORKSPACE
+        if request.delta is not None and request.delta.base:
+            # What the agent put into its home would be start-up code of the oracles' programs.
+            fresh = f"/{secrets.token_hex(8)}"
+            furnished = replace(furnished, home=fresh, temporary=f"{fresh}/temporary")
         image, pack = await self._ground(furnished, template, request, place)
         container = await self._calls.call(
             "a container cannot be made",
@@ -172,6 +184,9 @@ def _whole(
         copy_template(template, directory)
         apply_changes(delta, directory)
         pack = Pack()
+        pack.directory(furnished.home, furnished.owner)
+        if delta.base:
+            pack.directory(furnished.temporary, furnished.owner)
         pack.directory(place, furnished.owner)
         with root_of(directory) as root:
             pack.entries(place, root, scan(directory, {}).entries, furnished.owner)
@@ -180,7 +195,15 @@ def _whole(
         remove_tree(directory)
 
 
-def _refuse_host_paths(request: SandboxRequest) -> None:
+def _refuse_host_paths(request: SandboxRequest, place: str) -> None:
+    for inside in request.spec.mounts:
+        for other in (place, PYTEST, "/tmp", "/home", "/root"):  # noqa: S108 - inside
+            if f"{inside}/".startswith(f"{other}/") or f"{other}/".startswith(f"{inside}/"):
+                raise SandboxError(
+                    f"{inside} cannot be a mount: {other} is the sandbox's own",
+                    where=WHERE,
+                    advice="another place, such as /data",
+                )
     paths = (*request.roots, *request.spec.read_only)
     if paths:
         raise SandboxError(
@@ -199,12 +222,16 @@ def _make(
     furnished: Furnished,
     place: str,
 ) -> str:
-    more: dict[str, object] = {}
-    if request.keep:
-        from docker.types import Mount  # noqa: PLC0415 - as ``calls``
+    from docker.types import Mount  # noqa: PLC0415 - as ``calls``
 
+    mounts = [
+        Mount(inside, str(outside), type="bind", read_only=True)
+        for inside, outside in request.spec.mounts.items()
+    ]
+    if request.keep:
         # A volume is no part of what is committed; an image's own files there would be copied.
-        more["mounts"] = [Mount(place, None, no_copy=True)]
+        mounts.append(Mount(place, None, no_copy=True))
+    more: dict[str, object] = {"mounts": mounts} if mounts else {}
     container = new_container(
         api,
         image,
@@ -233,10 +260,6 @@ def _limits(spec: SandboxSpec, *, root: bool) -> dict[str, object]:
     if spec.pids is not None:
         # Beside its own processes: init, and what it waits with.
         found["pids_limit"] = spec.pids + 2
-    if spec.mounts:
-        found["binds"] = {
-            str(outside): {"bind": inside, "mode": "ro"} for inside, outside in spec.mounts.items()
-        }
     if root:
         found["cap_add"] = list(_ROOT_MAY)
     return found

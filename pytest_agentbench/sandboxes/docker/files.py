@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -72,6 +73,10 @@ def fetch(container: str, place: str, directory: Path, limit_bytes: int, api: AP
             unpack(pieces, directory, limit_bytes=limit_bytes)
     except FileNotFoundError:
         directory.rmdir()
+    except (tarfile.TarError, ValueError) as fault:
+        raise SandboxError(
+            f"what the container holds cannot be read: {fault}", where=WHERE
+        ) from fault
 
 
 def read(

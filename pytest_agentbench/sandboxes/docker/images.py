@@ -72,6 +72,7 @@ class Furnished:
     home: str
     python: str
     has_pytest: bool
+    temporary: str = "/tmp"  # noqa: S108 - inside
 
     @property
     def user(self) -> str:
@@ -151,6 +152,8 @@ class Images:
     async def _build(self, build: BuildSpec, spec: SandboxSpec) -> str:
         """The id of an image that is built from a task's Dockerfile."""
         asked = repr((build, spec.platform))
+        if asked in self._sources:
+            return self._sources[asked]
         content = await asyncio.to_thread(context_digest, build.context)
         key = digest_value(["build", asked, content])
         async with self._once(key):
@@ -346,6 +349,8 @@ def _user(api: APIClient, container: str, asked: str | None, standard: str) -> t
     name, _, group = (asked or standard).partition(":")
     for row in (*_passwd(api, container), _ROOT_ROW):
         if name in (row[0], row[2]):
+            if asked is None and int(row[2]) == 0:  # root by another name
+                return _SOMEBODY, HOME
             gid = int(group) if group.isdigit() else int(row[3])
             # Whose home is a place of the system's must not own that.
             home = row[5] if row[5].startswith("/home/") or row[5] == "/root" else HOME
@@ -373,5 +378,8 @@ def _python(api: APIClient, container: str) -> tuple[str, bool]:
     stdout = (said[0] or b"").decode("utf-8", "replace")
     if api.exec_inspect(made["Id"])["ExitCode"] != 0:
         return "", False
-    executable, _, has_pytest = json.loads(stdout.splitlines()[-1])
+    try:
+        executable, _, has_pytest = json.loads(stdout.splitlines()[-1])
+    except (IndexError, ValueError):  # it answers, and is none that we could use
+        return "", False
     return str(executable), bool(has_pytest)

@@ -364,7 +364,7 @@ class DockerSandbox:
         """What is the same in every container; the image's own variables lie below it."""
         fixed = {
             "HOME": self._furnished.home,
-            "TMPDIR": "/tmp",  # noqa: S108 - inside
+            "TMPDIR": self._furnished.temporary,
             "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",
             **self._request.spec.env,
