@@ -258,8 +258,8 @@ def test_network_user_and_places(docked: Project) -> None:
     simple(
         docked,
         "greet",
-        f"{image}, network: full, user: '1234', workdir: /srv/work",
-        check=f'test "$(cat said)" = "True 1234 /srv/work {no_caps}"',
+        f"{image}, network: full, user: '1234', workdir: /srv/place",
+        check=f'test "$(cat said)" = "True 1234 /srv/place {no_caps}"',
     )
     docked.script(add=solve, greet=solve)
     docked.run().assert_outcomes(passed=2)

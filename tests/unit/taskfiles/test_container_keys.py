@@ -25,11 +25,11 @@ def test_all_keys_arrive(tmp_path: Path) -> None:
     """Each key has its place, and paths start at the file that says them."""
     found = walls(
         tmp_path,
-        "{image: 'python:3.12', user: 1000, workdir: /srv/work/, pull: never,"
+        "{image: 'python:3.12', user: 1000, workdir: /srv/place/, pull: never,"
         " platform: linux/amd64, scoring: commit, mounts: {/data: ../data}}",
     )
     assert found.image == "python:3.12"
-    assert (found.user, found.workdir) == ("1000", "/srv/work")
+    assert (found.user, found.workdir) == ("1000", "/srv/place")
     assert (found.pull, found.platform, found.scoring) == ("never", "linux/amd64", "commit")
     assert found.mounts == {"/data": tmp_path / "data"}
     assert found.of_containers == ("image", "user", "workdir", "mounts", "platform")
